@@ -15,7 +15,7 @@ import { aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
 /** Bytes that may wait for a slow reader of stdout. */
 const MAX_UNREAD = 16_777_216
 
-/** Writes a line for each event that has ended. Lines that a slow reader has no room for are left out, which is said once. */
+/** Writes a line for each outcome. Lines beyond a slow reader's buffer are left out, which is said once. */
 const printOutcomes = (collector: Collector, output: Output, { out, err, host }: Terminal): void => {
   let isLeftOut = false
   const print = ({ destination, outcome }: DestinationOutcome): void => {

@@ -1,4 +1,4 @@
-/** The file of `collect`, JSON whose secrets come from the environment; and `check`, which says what is wrong with it. */
+/** The file of `collect`: JSON with secrets from the environment. `check` prints its faults. */
 import { readFileSync } from 'node:fs'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { decodeCollectorSettings, type CollectorSettings } from '../collector/settings.ts'
@@ -22,7 +22,7 @@ const parsed = (file: string): unknown => {
   }
 }
 
-/** Replaces each `{"env":"NAME"}` by the variable's value. In place of a missing one stands a text, so that the rest can be checked too. */
+/** Replaces each `{"env":"NAME"}` by that variable; a missing one by a text, to check the rest too. */
 const withSecrets = (value: unknown, env: Environment, path: string, faults: Fault[]): unknown => {
   if (Array.isArray(value))
     return value.map((each: unknown, at) => withSecrets(each, env, `${path}[${String(at)}]`, faults))
@@ -57,7 +57,7 @@ export const readConfig = (file: string, env: Environment): Config => {
   const faults = [...missing, ...(isLeft(decoded) ? decoded.left : [])]
   if (isLeft(decoded) || faults.length > 0)
     throw new UsageError(...faults.map((fault) => `${file}: ${faultText(fault)}`))
-  // What decodes has this form.
+  // Decoding succeeded, so the value has this form.
   return { settings: decoded.right, written: written as CollectorSettings }
 }
 
@@ -79,7 +79,7 @@ export const changesOf = (before: Config, next: Config): ReadonlyArray<string> =
 
 const isLocal = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.host)
 
-/** What is allowed in a configuration but is mostly a mistake, in sentences. */
+/** Sentences about settings that are allowed but mostly a mistake. */
 const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<string> => {
   const notes: string[] = []
   for (const { id } of sources)

@@ -16,7 +16,7 @@ import { FAULT, FINE, escapedJson, plain, type Paint, type Terminal } from './te
 type Letter = DeadLetter<Item>
 type Store = LmdbOutbox<Item>
 
-/** Opens the outbox of a destination or of a client, whose records are only read and moved. A folder without one is left as it is. */
+/** Opens a stored outbox, whose records are only read and moved. A folder without one stays as it is. */
 const openStore = (path: string): Store => {
   const openAs = ({ kind = '' }: { readonly kind?: string }, fromText: (text: string) => Item): Store =>
     lmdbOutbox<Item>({
@@ -122,7 +122,7 @@ export const showCommand = (
     return FAULT
   })
 
-/** Counts what is meant without `--yes`, and does it with it. */
+/** Counts the matching dead letters without `--yes`; with it, changes them. */
 const change =
   (action: 'redrive' | 'purge', done: string) =>
   async (
@@ -133,7 +133,7 @@ const change =
     const { outbox, output, yes, all, unreadable = false } = given
     const options = unreadable ? { ...given, reason: 'corrupt' } : given
     const { reason, status, kind, since } = options
-    // Only `purge` has the flag: what is put back is not lost.
+    // Only `purge` has the flag: a redriven event is not lost.
     if (all === false && yes && (reason ?? status ?? kind ?? since ?? id) === '')
       throw new UsageError(
         'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',

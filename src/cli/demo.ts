@@ -1,4 +1,4 @@
-/** `demo`: what the library does, on this machine alone. */
+/** `demo`: shows the library on this machine alone. */
 import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { systemClock } from '../core/clock.ts'

@@ -114,5 +114,5 @@ export const flags = {
   },
 }
 
-/** What the flags of a command give. */
+/** The values of a command's flags. */
 export type OptionsOf<Name extends keyof typeof flags> = ValuesOf<(typeof flags)[Name]>

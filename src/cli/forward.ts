@@ -1,4 +1,4 @@
-/** Forwards lines to a destination or a client: reads on as fast as events end, and ends when every event has ended. */
+/** Forwards lines to a destination or a client as fast as events end, until every event has ended. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -55,7 +55,7 @@ export interface Job {
 /** Bytes of events that may wait. */
 export const MAX_BYTES = 268_435_456
 
-/** Offers at a time to a store on a disk, which syncs them together. It has room for them beyond what may wait: so it is never full. */
+/** Offers at a time to a store on a disk. Its bounds are larger by as many, so it is never full. */
 const MAX_UNDECIDED = 256
 const SLACK = { count: 1_000, bytes: 67_108_864 }
 
@@ -73,7 +73,7 @@ export const callIn = ({ items: [carried], text }: Item): object =>
   // A client's text was written from an object.
   typeof carried === 'string' ? (JSON.parse(text) as object) : callOf(carried)
 
-/** The file of `--dead`: events that were not delivered, as calls that can be sent again. It is made for the first of them. */
+/** The file of `--dead`: undelivered events, as calls that can be sent again. The first one creates it. */
 const openDeadFile = (path: string, { stats: read }: Input) => {
   const existing = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (existing?.isDirectory() === true)
@@ -181,7 +181,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     onEvent,
     store && {
       ...store,
-      // An event is stored together with the place behind its line: a run that was killed goes on behind the last one.
+      // An event is stored with the place behind its line: after a kill the next run goes on there.
       enqueue: (items) => {
         items.forEach(setLine)
         if (input.name === undefined || mark === undefined) return store.enqueue(items)
@@ -192,7 +192,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   )
   const stop = stopSignals(host)
 
-  /** Reads nothing more. What was accepted goes on. */
+  /** Stops reading. Accepted events go on. */
   const breakOff = (error: unknown): void => {
     if (!reading.isBroken)
       note(`the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`)

@@ -1,4 +1,4 @@
-/** What each command does in a line, and what stands below the flags in its help. */
+/** Each command in a line, and the text below the flags in its help. */
 
 const EXIT_CODES = `Exit codes (frozen: scripts may depend on them):
   0  all delivered, or the input held no events

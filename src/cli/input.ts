@@ -1,4 +1,4 @@
-/** Where events are read from: a file or stdin. A file can be marked at the end of each line, so that a later run reads on from there. */
+/** Reads events from a file or stdin. A later run can go on behind the last line of a file. */
 import { createReadStream, fstatSync, type BigIntStats } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
@@ -10,7 +10,7 @@ import { UsageError } from './options.ts'
 import { whyNot } from './report.ts'
 import type { Host } from './terminal.ts'
 
-/** The end of a line in a file: how many lines and bytes are before it, and the CRC-32 of the 4,096 bytes before it. */
+/** The end of a line in a file: lines and bytes before it, and the CRC-32 of the 4,096 bytes before it. */
 export interface Mark {
   readonly line: number
   readonly offset: number
@@ -34,11 +34,11 @@ export interface Input {
   readonly name?: string
   /** Of the file or the pipe that is read. */
   readonly stats?: BigIntStats | undefined
-  /** The lines behind a mark, numbered from 1; default from the first. To be called once. Aborting ends them. */
+  /** The lines behind the cursor, numbered from 1; default all. To be called once. Aborting ends them. */
   readonly lines: (signal: AbortSignal, from?: Mark) => AsyncIterable<Either<BadLine, Line>>
   /** The mark at the end of the line that was just read. */
   readonly mark?: () => Mark
-  /** Whether it still is the file in which a mark was made, with the same bytes before the mark. */
+  /** Whether the file still has the same bytes before the cursor. */
   readonly has?: (mark: Mark) => Promise<boolean>
   readonly isKeyboard: boolean
 }

@@ -10,7 +10,7 @@ import { toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
 import { FAULT, FINE, aborted, plain, stopSignals, type Terminal } from './terminal.ts'
 
-/** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */
+/** Whether the bytes of a request were signed with the secret. If not, `why` says how to mend it. */
 const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signature: unknown) => {
   if (secret === undefined) {
     const remedy = 'it is signed, and no secret was given: give --secret-env to verify it'

@@ -9,7 +9,7 @@ import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
 import { secretFrom, type Secret } from '../signing/secret.ts'
 
-/** Ends a command with exit code 2: nothing was sent. No sentence holds a secret, a header's value or a URL's query. */
+/** Ends a command with exit code 2; nothing was sent. It holds no secret, header value or URL query. */
 export class UsageError extends Error {
   readonly sentences: ReadonlyArray<string>
   constructor(...sentences: ReadonlyArray<string>) {
@@ -20,7 +20,7 @@ export class UsageError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The value of a text, or what is wrong: a sentence that follows the flag's name and does not repeat the text. */
+/** The value of a text, or a fault: a sentence that follows the flag's name and does not repeat the text. */
 type Parse<A> = (text: string, env: Environment) => Either<string, A>
 
 /** A flag is read from all texts that were given for it. */
@@ -131,7 +131,7 @@ export const rate: Parse<number> = (given) => {
   return share <= 1 ? E.right(share) : E.left('must be a share such as 0.3 or 30%, from 0 to 1')
 }
 
-/** Headers as curl takes them, `Name: value`. A fault names the position and not the text, which may be a credential. */
+/** Headers as curl takes them, `Name: value`. A fault names the position: the text may be a credential. */
 export const headers: Flag<Readonly<Record<string, string>>>['read'] = (texts) => {
   const entries = texts.map((each) => {
     const colon = each.indexOf(':')

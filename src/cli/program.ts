@@ -10,7 +10,7 @@ import { TEXTS } from './help.ts'
 import { UsageError, valuesOf, type Flag } from './options.ts'
 import { FAULT, FINE, USAGE, plain, terminalOf, type Colours, type Host, type Terminal } from './terminal.ts'
 
-/** Runs a command with its options and its arguments, the first one or its default before all, and gives the exit code. */
+/** Runs a command and gives the exit code. Its first argument, or that argument's default, comes first. */
 type Action<O> = (
   options: O,
   terminal: Terminal,
@@ -18,7 +18,7 @@ type Action<O> = (
   all: ReadonlyArray<string>,
 ) => Promise<number> | number
 
-/** The form of an argument, what it is, and its default. */
+/** The form of an argument, its help text and its default. */
 type Argument = readonly [form: string, help: string, preset?: string]
 const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
 const BODY: Argument = ['[FILE]', '- is stdin', '-']
@@ -39,7 +39,7 @@ const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag
   return faultText({ path: flag === undefined ? path : [flag, ...rest].join(' '), message })
 }
 
-/** All commands. `run` gets the name of the one that was called, and what it does. */
+/** All commands. `run` gets the name and the action of the command that was called. */
 const program = (
   run: (name: string, action: (terminal: Terminal) => Promise<number>) => Promise<void>,
 ): Command => {
@@ -113,7 +113,7 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)
 }
 
-/** Commander answers `help foo` and `foo --help` with the overview. Without the rest it says that `foo` is no command. */
+/** Commander answers `foo --help` with the overview; without the rest it says that `foo` is no command. */
 const known = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArray<string> => {
   const name = argv[0] === 'help' ? argv[1] : argv[0]
   if (name === '-v' || name === 'version') return ['--version']

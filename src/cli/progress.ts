@@ -26,7 +26,7 @@ export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel =
   return redrawn(terminal, 125, text, systemClock)
 }
 
-/** Says that a command is stopping: counts down on a screen, and is one line elsewhere. Answers how to remove it. */
+/** Says that a command is stopping: a countdown on a screen, else one line. Answers how to remove it. */
 export const drawStopping = (
   terminal: Terminal,
   limitMs: number,

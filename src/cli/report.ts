@@ -1,4 +1,6 @@
-/** What a command reports while it works: NDJSON with `--output json`, where `v` changes when a field changes, or lines for people. */
+/**
+ * Reports of a running command: NDJSON with `--output json` (`v` counts its versions), or lines for people.
+ */
 import { getSystemErrorMap } from 'node:util'
 import { messageOf, type Failure } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -30,7 +32,7 @@ export interface Cause {
   readonly detail?: string | undefined
 }
 
-/** What `send`, `batch` and `demo` report. */
+/** A report of `send`, `batch` and `demo`. */
 export type Report =
   | ReturnType<typeof refusalReport>
   /** Keys that no event has, at the first line that has them. */
@@ -63,7 +65,7 @@ export const showSummary = (first: string, refused: number, totals: Totals): str
   return [refused === 0 ? first : `${first} (${String(refused)} refused)`, ...ends].join(' · ')
 }
 
-/** What the ends of events say about the exit code. */
+/** The exit code that the outcomes lead to. */
 export const endCodeOf = ({ rejected, expired, dropped, abandoned, waiting }: Totals): number => {
   if (abandoned + waiting > 0) return STOPPED
   return rejected + expired + dropped > 0 ? DEAD : FINE
@@ -116,7 +118,7 @@ export const endingOf = (outcome: Outcome<unknown>) => {
   return { outcome: word, n: outcome.attempts, url, status, causes: causesOfEnd(outcome) }
 }
 
-/** Reports attempts, waits and ends. Undefined for other log events. Times are milliseconds, and `n` counts from 1. */
+/** Reports attempts, waits and ends; undefined for other log events. Milliseconds; `n` counts from 1. */
 export const reportOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) => {
   switch (event._tag) {
     case 'Attempted': {
@@ -168,7 +170,7 @@ const showCause = ({ url = '', reason, status, detail }: Cause): string => {
   return plain(detail === undefined ? what : `${what} (${detail})`, 2_000)
 }
 
-/** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within 5000 ms)`. */
+/** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within …)`. */
 export const showCauses = (causes: ReadonlyArray<Cause>): string => causes.map(showCause).join('; ')
 
 const COLOURS: Readonly<Record<string, Style>> = {
@@ -180,7 +182,7 @@ const COLOURS: Readonly<Record<string, Style>> = {
 
 const wordOf = (word: string, paint: Paint): string => paint(COLOURS[word] ?? 'red', word.padEnd(10))
 
-/** The line of something that has ended; `what` names it. */
+/** The line of an outcome; `what` names its item. */
 export const endingLine = (ending: ReturnType<typeof endingOf>, what: string, paint: Paint): string => {
   const { outcome, n, url, status, causes } = ending
   const why = causes.length === 0 ? 'never attempted' : showCauses(causes)
@@ -195,7 +197,7 @@ const eventIn = ({ line, type, id, count }: Subject): string => {
   return `${line === 0 ? 'earlier  ' : lineText(line)} ${what}`
 }
 
-/** A line for people; its first word is the state of the event. Undefined for reports that are only for programs. */
+/** A line for people; its first word is the event's state. Undefined for reports only for programs. */
 export const lineOf = (report: Report, paint: Paint): string | undefined => {
   switch (report.t) {
     case 'refused': {
@@ -217,7 +219,10 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
   }
 }
 
-/** Writes a report: data to stdout, as a line or NDJSON; a refused line also to stderr, so that people see it when stdout is a file. */
+/**
+ * Writes a report to stdout, as a line or NDJSON. A refused line goes to stderr too, so that people see it
+ * when stdout is a file.
+ */
 export const writeReport = ({ out, err }: Terminal, output: Output, report: Report): void => {
   if (output === 'json') out.line(toJson(report))
   const outlet = report.t === 'refused' || report.t === 'dropped' ? err : out

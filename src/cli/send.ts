@@ -1,4 +1,4 @@
-/** `send` and `batch`: what they deliver to, from their flags. */
+/** `send` and `batch`: their destination or client, made from the flags. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { ClientCall } from '../client/client.ts'
 import { createClient } from '../client/createClient.ts'
@@ -30,11 +30,11 @@ export const toWebhooks =
       ...options,
       ...(outbox && { outbox }),
     })
-    // `send` checks whatever it gets, and answers `Invalid` for what is no call.
+    // `send` checks any value, and answers `Invalid` for one that is no call.
     return { ...destination, offer: (value) => destination.send(value as Call) }
   }
 
-/** What `--header`, `--header-env` and `--tls-ca` say of every request. */
+/** The request options of `--header`, `--header-env` and `--tls-ca`. */
 const requestsOf = ({ headers, headersEnv, tlsCa }: OptionsOf<'send' | 'batch'>) => {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   if (Object.keys(headersEnv).some((name) => names.has(name.toLowerCase())))
@@ -83,7 +83,7 @@ export const batchCommand = async (
       // Unlike in a host, timers of the command keep the process alive, and the command ends by itself.
       ...{ clock: systemClock, drainOnExit: false, logger: false },
     })
-    // `send` checks whatever it gets, and answers `Invalid` for what is no call.
+    // `send` checks any value, and answers `Invalid` for one that is no call.
     return { ...client, offer: (value) => client.send(value as ClientCall), idle: client.flush }
   }
   const input = await openInput(file, terminal.host)

@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { UsageError, count } from './options.ts'
 import { whyNot } from './report.ts'
 
-/** Opens an HTTP server at the port that a text says; 0 is any free one. Its `origin` is such as `http://127.0.0.1:7412`. @throws UsageError */
+/** Opens an HTTP server; port 0 is any free one. `origin`: `http://127.0.0.1:7412`. @throws UsageError */
 export const serve = async (
   host: string,
   portText: string,

@@ -1,4 +1,4 @@
-/** The process as commands see it: output, input, environment, signals and exit codes. Tests give their own. */
+/** The process as commands see it: output, input, environment, signals and exit codes. Tests replace it. */
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
@@ -15,7 +15,7 @@ type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 /** Ctrl-C, a stop by the system, and a closed terminal; they do the same. */
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** What commands need of a process; `process` itself is one. */
+/** The parts of a process that commands need; `process` itself is one. */
 export interface Host {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number }
   readonly stdout: Screen
@@ -26,9 +26,9 @@ export interface Host {
 }
 
 const ESCAPE = '\u001b'
-/** Controls, direction marks and characters without a width, which could steer a terminal. Not: line feeds and colours. */
+/** Controls, direction marks and zero-width characters can steer a terminal. Line feeds and colours stay. */
 const UNSAFE = new RegExp(`(?!\\n|${ESCAPE}\\[\\d+m)[\\p{Cc}\\p{Cf}\\p{DI}\\p{Zl}\\p{Zp}]`, 'gu')
-/** Plain ASCII, which is most of what is written, is known at a fortieth of the time. */
+/** Most output is plain ASCII, which this finds in a fortieth of the time. */
 const ASCII = /^[ -~\n]*$/
 
 const withoutUnsafe = (text: string, replacement: (character: string) => string): string =>
@@ -79,7 +79,7 @@ export const terminalOf = (host: Host, colours: Colours) => {
       },
       paint: (style: Style, text: string): string =>
         coloured ? styleText(style, text, { validateStream: false }) : text,
-      /** Resolves when the reader has taken what was written, or has gone. */
+      /** Resolves when the reader has taken all output, or has gone. */
       caughtUp: async (): Promise<void> => {
         if (stream.writableNeedDrain && !gone.aborted)
           await once(stream, 'drain', { signal: gone }).catch(() => undefined)
@@ -95,7 +95,7 @@ export const terminalOf = (host: Host, colours: Colours) => {
     host,
     out: outletOf(stdout),
     err: outletOf(stderr),
-    /** Keeps a text below the last line of a screen, in place of the one before. An empty one removes it. */
+    /** Shows a text below the last line of a screen, in place of the one before. An empty one removes it. */
     draw: (text: string): void => draw(text.slice(0, (stderr.columns ?? 80) - 1)),
   }
 }
@@ -106,7 +106,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve())
   })
 
-/** The first signal ends a command in good order, the second ends it now. Until then `onHangUp` may take SIGHUP. */
+/** The first signal ends a command in order, the second at once. Before, `onHangUp` may take SIGHUP. */
 export const stopSignals = (
   host: Host,
   onHangUp?: () => void,
@@ -120,7 +120,7 @@ export const stopSignals = (
   return { gently: gently.signal, now: now.signal }
 }
 
-/** Ends the process, which requests in flight would keep alive, when its output was read or after a second. */
+/** Ends the process once its output was read, or after a second: requests in flight would keep it alive. */
 export const quit = async ({ host }: Terminal, code: number): Promise<void> => {
   const read = (): Promise<void> => new Promise((resolve) => host.stdout.write('', () => resolve()))
   await inTime(systemClock, 1_000, read).catch(() => undefined)

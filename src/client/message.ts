@@ -1,5 +1,5 @@
 /**
- * A message: what a call becomes, what waits, is stored and is sent. Plain data.
+ * A message: the encoded form of a call, which waits, is stored and is sent. Plain data.
  *
  * @module
  */
@@ -20,10 +20,10 @@ import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 /** The six kinds of calls that a client takes. @inline */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
 
-/** A message: `id` is its message id, `text` the exact JSON that is sent, and `items` names its kind. Plain data. */
+/** A message: `id` is its message id, `text` the exact JSON of the request, and `items` names its kind. */
 export type Message = EventPayload<CallType>
 
-/** The messages of one request, with their frame: what a sink in place of the endpoint is given. */
+/** The messages of one request, with their frame: the input of a sink in place of the endpoint. */
 export type SentBatch = BatchPayload<CallType>
 
 /** The `items` of a message, by kind: one list for all messages of the kind. */
@@ -39,7 +39,7 @@ const itemsOf: { readonly [K in CallType]: readonly [K] } = {
 const isCallType = (type: string | undefined): type is CallType =>
   type !== undefined && Object.hasOwn(itemsOf, type)
 
-/** Whether something that an outbox handed out is a message. */
+/** Whether an item from an outbox is a message. */
 export const isMessage = (item: unknown): item is Message =>
   isRecord(item) &&
   typeof item['text'] === 'string' &&
@@ -85,8 +85,8 @@ interface EncoderSettings {
 }
 
 /**
- * Makes the message of a call; `kind` is that of the method that was called. Never throws. A call is checked where it is and written at
- * once: the text is the copy.
+ * Makes the message of a call; `kind` is that of the called method. Never throws. A call is checked where it
+ * is and written at once: the text is the copy.
  *
  * @param onUnknownKeys receives the keys that a call lost, if `isHeard` says so
  */

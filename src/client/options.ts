@@ -1,5 +1,5 @@
 /**
- * The options of a client: what a host may set, and how that is checked.
+ * The options of a client, and their checks.
  *
  * @module
  */
@@ -29,37 +29,46 @@ import type { Message, SentBatch } from './message.ts'
 /** What happens to a call when the queue is full. @inline */
 export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
 
-/** What may be set beside the write key. Numbers are whole and from 1 unless another range is given. */
+/** Options beside the write key. Numbers are whole and from 1 unless another range is given. */
 export interface ClientOptions {
   /** Messages in a batch; 1 sends each at once. Default 20. */
   readonly size?: number
   /** Another name for `size`. If both are given, the smaller one counts. */
   readonly flushAt?: number
   /**
-   * Milliseconds from the last batch, at first from the creation, after which the messages that wait are sent; a message after a longer
-   * pause is sent at once. Default 5,000; `Infinity` for never.
+   * Milliseconds from the last batch, at first from the creation, after which waiting messages are sent; a
+   * message after a longer pause is sent at once. Default 5,000; `Infinity` for never.
    */
   readonly flushAfter?: number
-  /** Where to post, http or https. Without a path, `/v1/batch` is used. Default `http://127.0.0.1:7410/v1/batch`. */
+  /**
+   * The URL of requests, http or https. Without a path, `/v1/batch` is used. Default
+   * `http://127.0.0.1:7410/v1/batch`.
+   */
   readonly endpoint?: string | URL
   /** Bytes of JSON of one message; default 32,000. */
   readonly maxMessageBytes?: number
   /** Bytes of the body of a batch, frame and commas included; default 500,000. */
   readonly maxBatchBytes?: number
-  /** Messages that were accepted and have not ended; default 10,000. With an `outbox`: those that it has not stored yet. */
+  /**
+   * The maximum number of accepted messages without an outcome; default 10,000. With an `outbox`: of those
+   * that it has not stored yet.
+   */
   readonly maxCount?: number
   /** The same in bytes of memory: their JSON, and 320 for each; default 33,554,432. */
   readonly maxBytes?: number
   /**
-   * What happens to a call when the queue is full. `error`, the default: it answers `Full`. `dropNewest`: it is accepted and dropped.
-   * `dropOldest`: the oldest message that is not in flight is dropped; if all are in flight, the new one. Each dropped message has its
-   * outcome, `Dropped`. With an `outbox`, `dropOldest` is a fault.
+   * The policy for a full queue. `error`, the default: the call answers `Full`. `dropNewest`: it is accepted
+   * and dropped. `dropOldest`: the oldest message that is not in flight is dropped; if all are in flight, the
+   * new one. Each dropped message has its outcome, `Dropped`. With an `outbox`, `dropOldest` is a fault.
    *
-   * A call made while such an outcome is reported answers `Full` if there is no room: send it again after `ready()`. A queue that is smaller
-   * than a batch sends what it has when it is full.
+   * A call made while such an outcome is reported answers `Full` if there is no room: send it again after
+   * `ready()`. A queue that is smaller than a batch sends its messages when it is full.
    */
   readonly overflow?: Overflow
-  /** Requests at a time. Default 1, which keeps the order of the calls: later messages wait behind a retry. More keep no order. */
+  /**
+   * Requests at a time. Default 1, which keeps the order of the calls: later messages wait behind a retry.
+   * More keep no order.
+   */
   readonly concurrency?: number
   /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h. */
   readonly retry?: RetryPolicy
@@ -72,12 +81,16 @@ export interface ClientOptions {
   /** Default true. If false, calls are checked and answered `Disabled`; nothing is queued or sent. */
   readonly enabled?: boolean
   /**
-   * Where messages wait; default memory. `{ path }` is a folder on a disk, by default for 2,000,000 messages and 8 GiB of their JSON: calls
-   * still answer at once, each message is on the disk some milliseconds later (`persisted()` says when), and a crash loses none that is.
-   * Or an outbox of your own; it is given messages as plain data. While the store fails, messages wait in memory and are sent from there.
+   * Where messages wait; default memory. `{ path }` is a folder on a disk, by default for 2,000,000 messages
+   * and 8 GiB of their JSON: calls still answer at once, each message is on the disk some milliseconds later
+   * (`persisted()` says when), and a crash loses none that is. Or an outbox of your own, which gets messages
+   * as plain data. While the store fails, messages wait in memory and are sent from there.
    */
   readonly outbox?: Outbox<Message> | StoredIn
-  /** Where batches go in place of the endpoint. A refused batch is divided, and `timeout` applies, as with HTTP. The client does not close it. */
+  /**
+   * Receives batches in place of the endpoint. A refused batch is divided, and `timeout` applies, as with
+   * HTTP. The client does not close it.
+   */
   readonly sink?: Sink<SentBatch>
   /** Which addresses may be dialled; default all but link-local and metadata addresses. */
   readonly egress?: Egress
@@ -90,20 +103,24 @@ export interface ClientOptions {
   /** Receives every log event: of messages, and of attempts at batches. */
   readonly onEvent?: Listener
   /**
-   * Receives a promise for each call that is accepted; it resolves when everything accepted has ended. For platforms that freeze a process
-   * which waits for nothing.
+   * Receives a promise for each accepted call; it resolves when everything accepted has ended. For platforms
+   * that freeze an idle process.
    */
   readonly waitUntil?: (ended: Promise<unknown>) => void
   /**
-   * At the natural end of the program, when nothing else is left to do, sends what waits, and lets the process go when all has ended or
-   * nothing more can happen in time. Default true: at most 10,000 ms; a number sets the milliseconds; false turns it off.
+   * Sends waiting messages at the natural end of the program, and lets the process end when all have ended or
+   * nothing more can happen in time. Default true: at most 10,000 ms; a number sets the milliseconds; false
+   * turns it off.
    */
   readonly drainOnExit?: boolean | number
   /** Default: the machine's, with timers that do not hold the process. */
   readonly clock?: Clock
   /** Numbers from 0 up to, but not including, 1. Default: the machine's. */
   readonly random?: Random
-  /** Makes the id of a call that brings none: 1 to 256 characters; if it throws, the call is refused. Default: a random UUID. */
+  /**
+   * Makes the id of a call without one: 1 to 256 characters; if it throws, the call is refused. Default: a
+   * random UUID.
+   */
   readonly newId?: () => string
 }
 

@@ -1,5 +1,5 @@
 /**
- * What waits for a client: calls, and the process while it holds messages.
+ * Promises of a client: of its calls, and for the process while it holds messages.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export const lifetime = (
   }
 
   return {
-    /** A message was accepted. Each call gets the promise: a host may wait for each of its requests by itself. */
+    /** A message was accepted. Each call gets the promise: a host may wait for each of its requests. */
     busy: (): void => {
       ended ??= own(begin)
       if (waitUntil !== undefined) callSafely(waitUntil, ended, failed)

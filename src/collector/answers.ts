@@ -20,7 +20,7 @@ const answer = (status: number, body: object, headers: Readonly<Record<string, s
   body: JSON.stringify(body),
 })
 
-/** Refuses the whole request. The reason never contains what was sent. */
+/** Refuses the whole request. The reason never contains the input. */
 export const no = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}): Answer =>
   answer(status, { ok: false, reason }, headers)
 

@@ -1,5 +1,5 @@
 /**
- * Audiences and computed traits: what to tell the destinations when the state of an audience changes.
+ * Audiences and computed traits: the calls for destinations when the state of an audience changes.
  *
  * @module
  */
@@ -10,14 +10,15 @@ import { scan, type Observable } from 'rxjs'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import type { IdentifyCall } from '../event/model.ts'
 
-/** A word begins with a letter or a digit. Marks stay with the letter before them: many scripts write vowels as marks. */
+/** A word begins with a letter or a digit. Marks stay with the letter before: many scripts' vowels. */
 const WORDS = /[\p{L}\p{Nd}][\p{L}\p{Nd}\p{M}]*/gu
-/** Between a lower-case and an upper-case letter, and before the last capital of a row that a lower-case letter follows. */
+/** Between a lower-case and a capital letter, and before the last capital of a row before lower case. */
 const HUMP = /(?<=\p{Ll}\p{M}*)(?=\p{CWL})|(?<=\p{CWL}\p{M}*)(?=\p{CWL}\p{M}*\p{Ll})/gu
 
 /**
- * The trait name of an audience: its name in snake_case. The name is split at everything that is no letter or digit, and where a
- * capital begins a new word (`HTTPUsers` is `http_users`). Characters of any script are kept.
+ * The trait name of an audience: its name in snake_case. The name is split at every character that is no
+ * letter or digit, and where a capital begins a new word (`HTTPUsers` is `http_users`). Characters of any
+ * script are kept.
  *
  * @returns undefined if the name has no letter and no digit.
  *
@@ -38,8 +39,9 @@ export const traitNameOf = (name: string): string | undefined => {
 const NAMELESS = 'must have a letter or a digit: the trait is named after it'
 
 /**
- * The trait names of all audiences and computed traits that go to the same receivers, in order. A name without a letter or digit is
- * a fault, and so are two names that become the same trait. All faults are listed, by position.
+ * The trait names of all audiences and computed traits that go to the same receivers, in order. A name
+ * without a letter or digit is a fault, and so are two names that become the same trait. All faults are
+ * listed, by position.
  */
 export const traitNamesOf = (
   names: ReadonlyArray<string>,
@@ -64,7 +66,10 @@ export interface Change<V> {
   readonly value: V
 }
 
-/** The users who joined an audience (`true`), in the order of `current`, then those who left it (`false`), in that of `previous`. */
+/**
+ * The users who joined an audience (`true`), in the order of `current`, then those who left it (`false`), in
+ * that of `previous`.
+ */
 export const membershipChanges = (
   previous: ReadonlySet<string>,
   current: ReadonlySet<string>,
@@ -76,8 +81,9 @@ export const membershipChanges = (
 }
 
 /**
- * The users whose value of a computed trait changed, in the order of `current`, then those who are gone, in the order of `previous`: their
- * value is `null`. A null in a state means the same as no value. Values are compared as data; the order of keys does not matter.
+ * The users whose value of a computed trait changed, in the order of `current`, then those who are gone, in
+ * the order of `previous`: their value is `null`. A null in a state means the same as no value. Values are
+ * compared as data; the order of keys does not matter.
  */
 export const traitChanges = <V>(
   previous: ReadonlyMap<string, V>,
@@ -100,7 +106,7 @@ export interface TraitCall<V> extends IdentifyCall {
   readonly traits: Readonly<Record<string, V>>
 }
 
-/** What to send for one state, and what to store. */
+/** The calls for one state, and the state to store. */
 export interface Sync<S, V> {
   /** The name of the trait. */
   readonly trait: string
@@ -158,15 +164,18 @@ export type AudienceSync = Sync<ReadonlySet<string>, boolean>
 export type AudienceOperator = (states: Observable<Members>) => Observable<AudienceSync>
 
 /**
- * Turns successive states of an audience into identify calls: one for each user who joined (`true`) or left (`false`) since the state
- * before, none for the others. Without `previous` every member counts as having joined.
+ * Turns successive states of an audience into identify calls: one for each user who joined (`true`) or left
+ * (`false`) since the state before, none for the others. Without `previous` every member counts as having
+ * joined.
  *
- * Store `state` when all calls were accepted. If the process stops earlier, the next one starts with the older state and repeats calls.
- * One case is missed: a call went out, and before the next start that user returned to the stored value. If that matters,
- * store `calls` before the first one is sent, and send them again after a crash.
+ * Store `state` when all calls were accepted. If the process stops earlier, the next one starts with the
+ * older state and repeats calls. One case is missed: a call went out, and before the next start that user
+ * returned to the stored value. If that matters, store `calls` before the first one is sent, and send them
+ * again after a crash.
  *
- * Each state gives one sync, so drop states before this operator and never after it: use `concatMap`, not `switchMap`. States are copied.
- * A state that is not iterable is an error of the stream. Invalid ids are refused where the calls are accepted.
+ * Each state gives one sync, so drop states before this operator and never after it: use `concatMap`, not
+ * `switchMap`. States are copied. A state that is not iterable is an error of the stream. Invalid ids are
+ * refused where the calls are accepted.
  *
  * @throws ConfigError if the name has no letter and no digit, or `previous` is not iterable.
  *
@@ -198,7 +207,7 @@ export const audienceSync = ({ name, previous = [] }: SyncOptions<Members>): Aud
   )
 
 /**
- * An `audienceSync` for each of several audiences, in order, after a check that no two of them become the same trait.
+ * An `audienceSync` for each of several audiences, after a check that their traits differ.
  *
  * @throws ConfigError that lists the audiences with names that are empty or collide.
  */
@@ -224,9 +233,9 @@ export type TraitSync<V> = Sync<ReadonlyMap<string, V>, NonNullable<V> | null>
 export type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observable<TraitSync<V>>
 
 /**
- * Turns successive states of a computed trait into identify calls: one for each user whose value changed, none for the others. A user
- * who is no longer in the state gets `null`. What to store, and when, is as with `audienceSync`. Values are data: a function is an error of
- * the stream.
+ * Turns successive states of a computed trait into identify calls: one for each user whose value changed,
+ * none for the others. A user who is no longer in the state gets `null`. Store states as with `audienceSync`.
+ * Values are data: a function is an error of the stream.
  *
  *     states:  {a:1,b:2}  {b:2}    {b:3}
  *     calls:   a=1,b=2    a=null   b=3

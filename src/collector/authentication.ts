@@ -11,8 +11,9 @@ const userOf = (header: string): string | undefined => {
 }
 
 /**
- * Finds the owner of a write key. Keys are never compared as text: each signs a word of this process, and the signature is looked up, so
- * timing tells nothing of a key. Correct user names are remembered, because a signature costs more than the rest.
+ * Finds the owner of a write key. Keys are never compared as text: each signs a word of this process, and the
+ * signature is looked up, so timing tells nothing of a key. Correct user names are remembered: a signature
+ * costs more than the rest.
  */
 export const authentication = <S>(owners: ReadonlyArray<readonly [key: Secret | string, owner: S]>) => {
   const word = newId()

@@ -5,7 +5,7 @@ import { byteBuffer } from '../core/byteBuffer.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type Answer } from './answers.ts'
 
-/** Starts to read a body, and tells its chunks and its end, not at once. The teardown is called once nothing more is wanted. */
+/** Reads a body in chunks, never synchronously. The teardown runs once nothing more is wanted. */
 type Start = (observer: Observer<unknown>) => Cancel
 
 /** All request bodies that are being received. */
@@ -18,10 +18,10 @@ export interface BodyLimits {
   readonly close: () => void
 }
 
-/** What an empty chunk counts: a broken stream could have any number of them. */
+/** The bytes that an empty chunk counts: a broken stream could have any number of them. */
 const EMPTY_CHUNK = 100
 
-/** Each body may take `timeout` milliseconds and have `maxBatchBytes` bytes, and all of them together `maxBytes`. */
+/** Each body may take `timeout` milliseconds and have `maxBatchBytes` bytes, all together `maxBytes`. */
 export const bodyLimits = (
   clock: Clock,
   timeout: number,

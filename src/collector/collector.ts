@@ -12,18 +12,18 @@ import type { EndedDeadLetter } from '../outbox/outbox.ts'
 import type { CollectorSettings } from './settings.ts'
 
 /**
- * Options of a collector. Those of a destination hold for each of its destinations. Numbers are whole numbers from 1. Unknown
- * options are refused.
+ * Options of a collector. Those of a destination hold for each of its destinations. Numbers are whole and
+ * from 1. Unknown options are refused.
  */
 export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
   /**
-   * Where the events of a destination wait, by its name, if its settings name no folder. Called once for each, at the start.
-   * Default: in memory, each on its own.
+   * Where the events of a destination wait, by its name, if its settings name no folder. Called once for
+   * each, at the start. Default: in memory, each on its own.
    */
   readonly outbox?: (destination: string) => NonNullable<DestinationOptions['outbox']>
   /**
-   * What happens when a destination is full. `deadLetter`: its events become dead letters, with an outcome. `refuse`: the whole
-   * request is answered 503 before anything is stored. Default `deadLetter`.
+   * The policy for a full destination. `deadLetter`: its events become dead letters, with an outcome.
+   * `refuse`: the whole request is answered 503 before anything is stored. Default `deadLetter`.
    */
   readonly whenFull?: 'deadLetter' | 'refuse'
   /** Bytes of one message's JSON. Default 32,768. */
@@ -33,8 +33,8 @@ export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
   /** Milliseconds in which a body must be complete; then the answer is 408. Default 30,000. */
   readonly uploadTimeout?: number
   /**
-   * Bytes of all bodies that are being received, and as many for those that are being decompressed. Beyond it the answer is
-   * 503. Default 67,108,864.
+   * Bytes of all bodies that are being received, and as many for those that are being decompressed. Beyond it
+   * the answer is 503. Default 67,108,864.
    */
   readonly maxUploadBytes?: number
 }
@@ -71,7 +71,7 @@ export interface CollectorStats extends SourceStats {
   readonly reasons: Readonly<Record<Refusal['_tag'], number>>
   /** Accepted messages that no destination wanted. */
   readonly unrouted: number
-  /** Notifications of accepted deletions. A deletion that one destination could not store is not accepted, and counts none. */
+  /** Notifications of accepted deletions. If one destination could not store a deletion, it counts none. */
   readonly deletions: number
   /** HTTP answers by status. */
   readonly answers: Readonly<Record<string, number>>
@@ -91,47 +91,58 @@ export interface CollectorClosing {
 
 /** A collector. Its functions need no `this`. */
 export interface Collector extends AsyncDisposable {
-  /** Answers a web-standard request. Never rejects. Only the end of the path counts, so any prefix will do. */
+  /** Answers a web-standard request. Never rejects. Only the end of the path counts, so any prefix works. */
   readonly handle: (request: Request) => Promise<Response>
   /**
-   * The same for `node:http`: `createServer(collector.listener)`, or `app.use('/v1', collector.listener)` in Express. If a
-   * framework has parsed the body, it uses `request.body`. It answers every request, so no later handler is called.
+   * The same for `node:http`: `createServer(collector.listener)`, or `app.use('/v1', collector.listener)` in
+   * Express. If a framework has parsed the body, it uses `request.body`. It answers every request, so no
+   * later handler is called.
    */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void
-  /** Accepts one message of a source from code, as over HTTP, or answers why not. Resolves when it is stored. Never rejects. */
+  /**
+   * Accepts one message of a source from code, as over HTTP, or answers why not. Resolves when it is stored.
+   * Never rejects.
+   */
   readonly accept: (source: string, message: unknown) => Promise<Either<Refusal, Accepted>>
   /**
-   * Requests the deletion of a user: one notification for each affected source and each enabled destination connected to it.
-   * Integrations do not apply, and sources that are off are affected too. Never rejects.
+   * Requests the deletion of a user: one notification for each affected source and each enabled destination
+   * connected to it. Integrations do not apply, and sources that are off are affected too. Never rejects.
    */
   readonly requestDeletion: (userId: string, options?: DeletionOptions) => Promise<Either<Refusal, Deletion>>
   /** Switches a destination on. False if there is none of this name. */
   readonly enable: (destination: string) => boolean
-  /** Switches a destination off: it gets no new events; earlier ones are still sent. False if there is none of this name. */
+  /**
+   * Switches a destination off: it gets no new events; earlier ones are still sent. False if there is none of
+   * this name.
+   */
   readonly disable: (destination: string) => boolean
   /**
-   * One outcome for each accepted event at each of its destinations. Hot; completes when the collector is closed. What a
-   * subscriber throws is logged as a `Defect`.
+   * One outcome for each accepted event at each of its destinations. Hot; completes when the collector is
+   * closed. An error of a subscriber is logged as a `Defect`.
    */
   readonly outcomes$: Observable<DestinationOutcome>
   /** The counters, as they are now. */
   readonly stats: () => CollectorStats
   /**
-   * Puts other settings into effect, all or nothing: `Left` has all faults, or `Closed` after a close, and nothing has changed. A destination
-   * that is new is opened; one that is gone takes nothing new, sends what waits by its last settings and is closed. The `sink` and the
-   * `outbox` of one that stays cannot change. Without `enabled` its toggle stays.
+   * Puts other settings into effect, all or nothing: `Left` has all faults, or `Closed` after a close, and
+   * nothing has changed. A new destination is opened; a removed one refuses new events, sends waiting ones by
+   * its last settings and is closed. The `sink` and the `outbox` of one that stays cannot change. Without
+   * `enabled` its toggle stays.
    */
   readonly update: (settings: CollectorSettings) => Either<ReadonlyArray<Fault> | Closed, void>
   /** Resolves with the totals of all destinations when no event waits, or it is closed. */
   readonly idle: () => Promise<Totals>
-  /** Moves dead letters of a destination back to wait. Answers how many; 0 if there is none of this name, or it is closed. */
+  /**
+   * Moves dead letters of a destination back to wait. Answers how many; 0 if there is none of this name, or
+   * it is closed.
+   */
   readonly redrive: (
     destination: string,
     matches?: (deadLetter: EndedDeadLetter<Payload<Event>>) => boolean,
   ) => Promise<number>
   /**
-   * Answers new requests and incomplete uploads 503, and closes all destinations at the same time. Later calls answer the same
-   * promise. Close your server as well.
+   * Answers new requests and incomplete uploads 503, and closes all destinations at the same time. Later
+   * calls answer the same promise. Close your server as well.
    */
   readonly close: (options?: WaitOptions) => Promise<CollectorClosing>
 }

@@ -32,10 +32,11 @@ const check = (
 }
 
 /**
- * The receiving side: senders post events of a source in the public tracking convention, and each event goes to the
- * destinations that are connected to its source and allowed by its integrations. Mount it on a server of yours.
+ * The receiving side: senders post events of a source in the public tracking convention, and each event goes
+ * to the destinations that are connected to its source and allowed by its integrations. Mount it on a server
+ * of yours.
  *
- * @throws ConfigError that lists everything that is wrong with the settings and the options, unknown ones too.
+ * @throws ConfigError that lists every fault of the settings and the options, unknown ones too.
  *
  * @example
  * import { createCollector } from 'headrace/collector'
@@ -45,7 +46,13 @@ const check = (
  *
  * const collector = createCollector({
  *   sources: [{ id: 'web', writeKey: 'wk' }],
- *   destinations: [{ name: 'Log', sources: ['web'], sink: sink('log', async ({ id }: Payload<Event>) => console.log(id)) }],
+ *   destinations: [
+ *     {
+ *       name: 'Log',
+ *       sources: ['web'],
+ *       sink: sink('log', async ({ id }: Payload<Event>) => console.log(id)),
+ *     },
+ *   ],
  * })
  * const response = await collector.handle(new Request('http://localhost/v1/track', {
  *   method: 'POST',

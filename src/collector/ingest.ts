@@ -45,7 +45,7 @@ export interface Source {
 /** Why an event was not stored. The sender must send it again. */
 type StorageFailure = Full | Closed | NotStored
 
-/** An event with its position in the request, and what became of it. */
+/** An event with its position in the request, and its result. */
 interface Routed {
   readonly index: number
   readonly payload: EventPayload<Event>
@@ -54,13 +54,13 @@ interface Routed {
   failure: StorageFailure | undefined
 }
 
-/** The message's own keys over those of the batch. What is no object is left for the codec to refuse. */
+/** The message's own keys over those of the batch. A value that is no object is left to the codec. */
 const under = (defaults: Fields, own: unknown): unknown => {
   if (own === undefined || own === null) return defaults
   return isRecord(own) ? { ...defaults, ...own } : own
 }
 
-/** A message with what came beside it, and with its `originalTimestamp` if it has no `timestamp`. The same object if nothing is added. */
+/** A message with the batch's fields, and its `originalTimestamp` in place of an absent `timestamp`. */
 const completed = (message: unknown, { type, context, integrations }: Batch): unknown => {
   if (!isRecord(message)) return message
   const original =
@@ -77,7 +77,7 @@ const completed = (message: unknown, { type, context, integrations }: Batch): un
   }
 }
 
-/** Without members that are null: SDKs in other languages write them for absent ones. Undefined if there are none. */
+/** A message without its null members, which SDKs write for absent ones. Undefined without a member. */
 const withoutNulls = (message: unknown): unknown => {
   if (!isRecord(message)) return undefined
   const entries = Object.entries(message)
@@ -85,7 +85,7 @@ const withoutNulls = (message: unknown): unknown => {
   return present.length < entries.length ? Object.fromEntries(present) : undefined
 }
 
-/** `budget` minus the JSON bytes of a value, or less: a bound that is found faster than the JSON (measured). Negative once it is used up. */
+/** `budget` minus the JSON bytes of a value, or less: faster than writing it. Negative once it is used up. */
 const remaining = (budget: number, value: unknown): number => {
   if (typeof value === 'string') return budget - 6 * value.length - 3
   if (typeof value !== 'object' || value === null) return budget - 26
@@ -99,7 +99,7 @@ const remaining = (budget: number, value: unknown): number => {
   return rest
 }
 
-/** The JSON bytes of a message, or 0 if they are surely within `limit`. Undefined: nested too deeply to be written. */
+/** The JSON bytes of a message, or 0 if surely within `limit`. Undefined: nested too deeply to be written. */
 const sizeOf = (message: unknown, limit: number, { owned, size }: Batch): number | undefined => {
   if (size <= limit) return 0
   try {
@@ -151,7 +151,7 @@ const messageEncoder = (
   }
 }
 
-/** The enabled targets that the event's integrations allow. A deletion has no integrations and goes to all that are enabled. */
+/** The enabled targets that the event's integrations allow. A deletion goes to all that are enabled. */
 const route = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
   const integrations = event.type === 'delete' ? undefined : event.integrations
   return targets.filter(({ destination, name }) => destination.isEnabled() && allows(integrations, name))
@@ -168,7 +168,7 @@ const count = (room: Room, target: Target, payload: EventPayload<Event>, sign: 1
   else room.set(target, { count: count + sign, bytes: bytes + sign * size })
 }
 
-/** The bound of the first target that has no room for what is promised to it. */
+/** The bound of the first target that has no room for the events promised to it. */
 const missingRoom = (promised: Room): Full | undefined => {
   for (const [{ destination }, { count, bytes }] of promised) {
     const held = destination.occupancy()
@@ -180,7 +180,7 @@ const missingRoom = (promised: Room): Full | undefined => {
 
 type WhenFull = CheckedCollectorOptions['whenFull']
 
-/** Stores one event at one target. In memory it is done at once: a promise for each took half as long again. Never throws or rejects. */
+/** Stores one event at one target. Memory answers at once: a promise for each took half as long again. */
 const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
   const { payload } = routed
   const failed = (error: unknown): void => {
@@ -201,7 +201,7 @@ const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): P
   return undefined
 }
 
-/** What became of messages that came together. */
+/** The result of one request. */
 export interface Ingested {
   /** By position in the request. */
   readonly refused: ReadonlyArray<{ readonly index: number; readonly refusal: Refusal }>
@@ -242,7 +242,7 @@ export const ingester = (
     report({ _tag: 'NotAccepted', refusal })
     return left(refusal)
   }
-  /** Of events that are on their way into a target. Only kept if a request may be refused for lack of room. */
+  /** Events on their way into a target. Only kept if a request may be refused for lack of room. */
   const promised: Room = new Map()
   const promise = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
     for (const { payload, targets } of all)
@@ -273,7 +273,7 @@ export const ingester = (
   }
 
   return {
-    /** Takes messages that came together. One bad message takes nothing from the others. Resolves when the accepted ones are stored. */
+    /** Takes the messages of a request, good ones beside bad. Resolves when the accepted ones are stored. */
     ingest: async (source: Source, batch: Batch): Promise<Ingested> => {
       const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
@@ -299,7 +299,7 @@ export const ingester = (
       source.accepted += messages.length - refused.length
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
-    /** Deletes the user of `call` at every target of the sources: one notification for each, with an id of its own for each source. */
+    /** Deletes the user of `call` at every target: one notification for each, with an id for each source. */
     deleteUser: async (sources: ReadonlyArray<Source>, call: unknown): Promise<Either<Refusal, Deletion>> => {
       const batch = single(call, 'delete')
       const routed: Routed[] = []

@@ -1,5 +1,5 @@
 /**
- * The collector for servers: `node:http`, and what speaks web-standard requests.
+ * The collector for servers: `node:http`, and web-standard requests.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const webBody =
     }
   }
 
-/** Reads a body of `node:http`, also if the host has set an encoding. By `data`: an iterator was 25 % slower for 384 KB. */
+/** Reads a body of `node:http`, whatever its encoding. An iterator was 25 % slower for 384 KB. */
 const nodeBody =
   (request: IncomingMessage) =>
   ({ next, complete, error }: Observer<unknown>): Cancel => {
@@ -58,7 +58,7 @@ export const webMount =
     return new Response(answered.body, { status: answered.status, headers: { ...answered.headers } })
   }
 
-/** What frameworks leave on a request: Express its own path, body parsers the parsed body. */
+/** Additions of frameworks to a request: Express its own path, body parsers the parsed body. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: unknown
   readonly body?: unknown

@@ -11,10 +11,10 @@ import { copyJson, newCopying, toFaults, type Json } from '../event/json.ts'
 import type { Kind } from '../event/model.ts'
 import { no, tooLong, type Answer } from './answers.ts'
 
-/** What a path stands for: a batch, or one message of a kind. */
+/** The meaning of a path: a batch, or one message of a kind. */
 export type Endpoint = 'batch' | Kind
 
-/** Messages that came together, and what came with them. */
+/** The messages of one request, and their shared fields. */
 export interface Batch {
   readonly messages: ReadonlyArray<unknown>
   /** Their kind, if the path says it. */
@@ -41,10 +41,10 @@ export const single = (message: unknown, type?: Kind, owned = false, size = NaN)
 /** Bytes of the shortest valid message, with a comma: `{"type":"page","userId":"u"}`. */
 const SHORTEST = 29
 
-/** However long a body may be: an answer that names each message stays below the 1,000,000 bytes that senders read. */
+/** Keeps an answer that names each message below the 1,000,000 bytes that senders read. */
 const MAX_MESSAGES = 40_000
 
-/** What a batch's own context and integrations may add to its messages, as a multiple of the bytes that a body may have. */
+/** The bytes that a batch's own fields may add to its messages, as a multiple of the bytes of a body. */
 const MAX_ADDED = 8
 
 const bytesOf = (json: Json | undefined): number =>
@@ -63,7 +63,7 @@ const withoutKey = (message: unknown): unknown => {
   return rest
 }
 
-/** The messages of a body, without the write key, or the answer if it has none. `maxBatchBytes` is the bytes that a body may have. */
+/** The messages of a body without the write key, or the answer if it has none. `maxBatchBytes`: its bytes. */
 export const batchOf = (
   endpoint: Endpoint,
   body: unknown,

@@ -15,10 +15,10 @@ import type { Deletion } from './collector.ts'
 import { batchOf, decompress, parse, writeKeyOf, type Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
 
-/** A complete body: bytes as they came, or what a framework left: bytes that it decompressed, or a parsed value, which it may hold. */
+/** A complete body: bytes as they came, bytes that a framework decompressed, or its parsed value. */
 export type Body = Uint8Array | { readonly decoded: Uint8Array } | { readonly parsed: unknown }
 
-/** Answers a request, whatever server it comes from. Never rejects. The body is read only if the head is right. */
+/** Answers a request of any server. Never rejects. The body is read only if the head is right. */
 export type AnswerRequest = (
   method: string,
   /** Path and query, or a whole URL. */
@@ -59,7 +59,7 @@ const noDeletions: Answer = no(
 )
 const broken: Answer = later('something went wrong here: try again', 500)
 
-/** Types that some SDKs put on bytes which they compressed themselves (`@rudderstack/rudder-sdk-node`, by axios). */
+/** Types that some SDKs put on bytes which they compressed themselves (`@rudderstack/rudder-sdk-node`). */
 const COMPRESSED_TYPE = /^(application\/x-www-form-urlencoded|application\/octet-stream)$/i
 
 const JSON_OR_TEXT = /^(application\/json|text\/plain|)$/i
@@ -79,7 +79,7 @@ const MAX_REASON = 500
 /** Bytes of all reasons in one answer. With the indexes of 40,000 messages it stays below 1,000,000. */
 const MAX_REASONS = 256_000
 
-/** Senders may be strangers: what a store says may hold paths and names of machines. */
+/** Senders may be strangers: a store's words may hold paths and names of machines. */
 const reasonOf = (refusal: Refusal): string => {
   const reason = refusal._tag === 'NotStored' ? 'it could not be stored: try again' : show(refusal)
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason
@@ -122,7 +122,7 @@ const deletionAnswer = E.match(
   ({ notifications }: Deletion) => deletionAccepted(notifications),
 )
 
-/** `maxBatchBytes`: bytes of a body, as it comes and decompressed. `maxUploadBytes`: bytes of all bodies that are being decompressed. */
+/** `maxBatchBytes`: bytes of a body, before and after decompression. `maxUploadBytes`: of all being decompressed. */
 export const requestHandler = (
   owners: () => ReturnType<typeof authentication<Source>>,
   maxBatchBytes: number,
@@ -133,7 +133,7 @@ export const requestHandler = (
 ): AnswerRequest => {
   let decompressing = 0
 
-  /** Counts each body as the most it may become: many small ones could hold any amount. One is always let in. */
+  /** Counts each body as the most it may become: many small ones could hold any amount. One always enters. */
   const decompressInTurn = async (bytes: Uint8Array): Promise<Either<Answer, Uint8Array>> => {
     if (decompressing > 0 && decompressing + maxBatchBytes > maxUploadBytes) return left(tooManyUploads)
     decompressing += maxBatchBytes

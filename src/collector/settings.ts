@@ -26,7 +26,7 @@ import { sinkOption, type Sink } from '../sink/sink.ts'
 export interface SourceSettings {
   /** Its name, by which destinations are connected to it. */
   readonly id: string
-  /** Authenticates its senders. Unique among the sources; without a colon, which Basic authentication cannot carry. */
+  /** Authenticates its senders. Unique among the sources; without a colon, which Basic cannot carry. */
   readonly writeKey: Secret | string
   /** Whether it accepts events. Default true. */
   readonly enabled?: boolean
@@ -39,7 +39,9 @@ interface Connected {
   readonly name: string
   /** The ids of the sources whose events it gets. */
   readonly sources: ReadonlyArray<string>
-  /** The folder in which its events wait, one for each destination. Default: what the options say, or memory. */
+  /**
+   * The folder in which its events wait, one for each destination. Default: the option `outbox`, or memory.
+   */
   readonly outbox?: StoredIn
 }
 
@@ -49,8 +51,8 @@ export interface WebhookDestinationSettings extends Settings, Connected {
 }
 
 /**
- * A sink of your own in place of webhooks, from code only. It is closed with the collector. Up to `maxInFlight` deliveries
- * run at once: wrap it in `withConcurrency` if that is too many.
+ * A sink of your own in place of webhooks, from code only. It is closed with the collector. Up to
+ * `maxInFlight` deliveries run at once: wrap it in `withConcurrency` if that is too many.
  */
 export interface SinkDestinationSettings extends Omit<Settings, 'webhooks'>, Connected {
   readonly sink: Sink<Payload<Event>>
@@ -112,8 +114,9 @@ const destinations = (egress: Egress | undefined) => {
 }
 
 /**
- * Decodes the settings of a collector: the settings with their write keys and secrets made unprintable, or all faults, each with
- * its path and without the value. `egress` limits what the URLs of the destinations may point to; wrong rules are faults too.
+ * Decodes the settings of a collector: the settings with their write keys and secrets made unprintable, or
+ * all faults, each with its path and without the value. `egress` limits what the URLs of the destinations may
+ * point to; wrong rules are faults too.
  *
  * @example
  * import { decodeCollectorSettings } from 'headrace/collector'

@@ -23,7 +23,7 @@ type Hook = Sink<Payload<Event>>
 interface Opened extends Target {
   settings: DestinationSettings
   isGone: boolean
-  /** Makes what other settings need. Throws a ConfigError, or answers the function that puts them into effect. */
+  /** Prepares other settings. Throws a ConfigError, or answers the function that puts them into effect. */
   readonly prepare: (settings: DestinationSettings) => () => void
 }
 
@@ -105,7 +105,7 @@ export const openTargets = (
     return opened
   }
   let targets = openAll(settings.destinations)
-  /** They send what waits, and close. */
+  /** They send their waiting events, and close. */
   const leaving = new Set<Opened>()
   let past = sumOf([])
 
@@ -124,7 +124,7 @@ export const openTargets = (
 
   return {
     current: (): ReadonlyArray<Target> => targets,
-    /** All or nothing. One that is still sending what waits comes back under its name. */
+    /** All or nothing. One that is still sending its waiting events comes back under its name. */
     update: ({ destinations }: CollectorSettings): Either<ReadonlyArray<Fault>, void> => {
       const faults: Fault[] = []
       const changes: Array<() => void> = []

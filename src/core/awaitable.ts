@@ -1,4 +1,4 @@
-/** A value, or a promise of it. A store in memory answers at once, without a microtask; one on disk when the write is committed. @inline */
+/** A value, or a promise of it. A store in memory answers at once; one on disk after the commit. @inline */
 export type Awaitable<T> = T | PromiseLike<T>
 
 /** Whether the value is still to come. */
@@ -7,8 +7,8 @@ export const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
 /**
- * Asks, and calls `use` at once if the value is here, else when its promise is fulfilled. `fail` gets what the call throws or its promise
- * rejects with. Answers what `use` or `fail` answer, if that is here at once.
+ * Asks, and calls `use` at once if the value is here, else when its promise is fulfilled. `fail` gets an
+ * error or a rejection of the call. Answers the result of `use` or `fail`, if it is here at once.
  */
 export const whenAnswered = <T, B>(
   ask: () => Awaitable<T>,

@@ -6,7 +6,7 @@ export interface Bounds {
   readonly maxBytes: number
 }
 
-/** The refusal of an input, if `count` others fill the bounds, or if `bytes`, its own among them, exceed them. */
+/** The refusal if `count` others fill the bounds, or if `bytes`, the input's among them, exceed them. */
 export const fullIn = (
   input: unknown,
   count: number,

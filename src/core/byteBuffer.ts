@@ -10,8 +10,8 @@ export interface ByteBuffer {
 const SMALLEST = 1_024
 
 /**
- * One buffer that doubles when it is full: a list of one-byte chunks would take 220 bytes of memory for each of them. The first chunk is
- * not copied, so it must not change.
+ * One buffer that doubles when it is full: a list of one-byte chunks would take 220 bytes of memory for each.
+ * The first chunk is not copied, so it must not change.
  */
 export const byteBuffer = (): ByteBuffer => {
   let buffer: Buffer = Buffer.alloc(0)

@@ -1,5 +1,6 @@
 /**
- * Time and chance. All code that reads the time or waits uses a `Clock`, so that a test can play four hours in milliseconds.
+ * Time and chance. All code that reads the time or waits uses a `Clock`: a test plays four hours in
+ * milliseconds.
  *
  * @module
  */
@@ -16,9 +17,9 @@ export interface Clock {
   /** Milliseconds since a fixed time; never goes back. For durations. */
   readonly monotonic: () => number
   /**
-   * Runs `task` once, `delay` milliseconds from now (never earlier, at least one turn of the event loop later).
-   * A delay below zero or NaN counts as 0; one above 2^31 - 1 is waited in several steps. With `holds: false` the timer does not keep the
-   * process alive; a clock may ignore that.
+   * Runs `task` once, `delay` milliseconds from now (never earlier, at least one turn of the event loop
+   * later). A delay below zero or NaN counts as 0; one above 2^31 - 1 is waited in several steps. With
+   * `holds: false` the timer does not keep the process alive; a clock may ignore that.
    */
   readonly schedule: (delay: number, task: () => void, options?: { readonly holds?: boolean }) => Cancel
 }
@@ -51,7 +52,7 @@ export const systemClock: Clock = {
 /** The machine's time with timers that do not keep the process alive. */
 export const backgroundClock: Clock = { ...systemClock, schedule: scheduling(false) }
 
-/** One state for each clock, made when the clock is first used. Both clocks of the machine have the same one. */
+/** One state for each clock, made at its first use. Both clocks of the machine have the same one. */
 export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: Clock) => S) => {
   const states = new WeakMap<Clock, S>()
   let lastClock: Clock | undefined
@@ -69,8 +70,9 @@ export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: 
 }
 
 /**
- * Wall time that cannot step: the time at the first call, carried on by the monotonic clock. Setting the machine's clock neither lengthens
- * nor skips a retry. A clock has one such reading, so a deadline set in one place can be compared in another.
+ * Wall time that cannot step: the time at the first call, carried on by the monotonic clock. Setting the
+ * machine's clock neither lengthens nor skips a retry. A clock has one such reading, so all deadlines
+ * compare.
  */
 export const steady: (clock: Clock) => () => number = perClock((clock) => {
   const offset = clock.now() - clock.monotonic()
@@ -83,7 +85,7 @@ export const nextTurn = (task: () => void): Cancel => {
   return () => clearImmediate(immediate)
 }
 
-/** As `clock.schedule`. A clock that throws is told to `failed`, and the task runs in the next turn of the event loop. */
+/** As `clock.schedule`. If the clock throws, `failed` gets the error and the task runs in the next turn. */
 export const scheduleSafely = (
   clock: Clock,
   delay: number,
@@ -123,7 +125,7 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
   }
 }
 
-/** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
+/** Settles as `task` does, and rejects after `within` milliseconds. A later result is ignored. */
 export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
   new Promise((resolve, reject) => {
     const tooLate = (): void => reject(new Error(`it did not end within ${String(within)} ms`))
@@ -137,8 +139,9 @@ const MAX_TURN = 10
 let turnStartedAt: number | undefined
 
 /**
- * Whether this turn of the event loop has lasted more than 10 ms since the first call in it, of any part: the rest of a long work belongs
- * in the next one. Never with another clock than the machine's, so that what happens does not depend on the machine.
+ * Whether this turn of the event loop has lasted more than 10 ms since the first call in it, of any part: the
+ * rest of a long work belongs in the next one. Never with another clock than the machine's, so that tests
+ * repeat.
  */
 export const isTurnOver = ({ monotonic }: Clock): boolean => {
   if (monotonic !== systemClock.monotonic) return false
@@ -184,8 +187,9 @@ const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
 }
 
 /**
- * A clock as a scheduler, for the RxJS operators that take one: `timer(5_000, toScheduler(clock))`. With a virtual clock they run in virtual
- * time. Its `now` does not step when the machine's time is set. A period counts from when its work ran.
+ * A clock as a scheduler, for the RxJS operators that take one: `timer(5_000, toScheduler(clock))`. With a
+ * virtual clock they run in virtual time. Its `now` does not step when the machine's time is set. A period
+ * counts from the last run.
  *
  * @example
  * import { systemClock, toScheduler } from 'headrace'

@@ -1,13 +1,13 @@
 /** Work that may cause itself again while it runs. */
 export interface DrainLoop {
-  /** Runs the work, or has it run once more if it runs already. */
+  /** Runs the work, or repeats it if it runs already. */
   readonly run: () => void
   readonly isRunning: () => boolean
 }
 
 /**
- * Runs `work` in a loop and never inside itself: a sink may answer at once, for thousands of items in a row, and a recursion would end the
- * stack. If `work` throws, the loop ends and the next `run` starts anew.
+ * Runs `work` in a loop and never inside itself: a sink may answer at once, for thousands of items in a row,
+ * and a recursion would overflow the stack. If `work` throws, the loop ends and the next `run` starts anew.
  */
 export const drainLoop = (work: () => void): DrainLoop => {
   let isRunning = false

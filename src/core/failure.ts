@@ -1,6 +1,6 @@
 /**
- * Why a delivery failed. Plain data: it is stored with the item and given to the next attempt as `attempt.lastFailure`, which therefore knows
- * which URL refused for good.
+ * The cause of a failed delivery. Plain data: it is stored with the item and given to the next attempt as
+ * `attempt.lastFailure`, which therefore knows which URL refused for good.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { isLeft, isRight, left, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from './json.ts'
 
-/** What a sink answers for a successful delivery. Plain data: it can be stored and printed. */
+/** A sink's answer to a successful delivery. Plain data: it can be stored and printed. */
 export interface Receipt {
   /** The name of the sink. */
   readonly sink: string
@@ -141,7 +141,7 @@ export const expired = (
   because,
 })
 
-/** The verdicts that a failure consists of: of several sinks, or of the members of a batch. None for a single failure. */
+/** The verdicts inside a failure: of several sinks, or of a batch's members. None for a single failure. */
 export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
   switch (failure._tag) {
     case 'AllFailed':
@@ -162,8 +162,8 @@ export const isRetryable = (failure: Failure): boolean =>
   failure._tag === 'Retryable' || partsOf(failure).some((part) => !isFinal(part))
 
 /**
- * When some part of the failure may be tried again; 0 for at any time, undefined if no part is retryable. `Retry-After` holds back one URL
- * only, so the earliest counts. A NaN from a host's sink counts as 0.
+ * When some part of the failure may be tried again; 0 for at any time, undefined if no part is retryable.
+ * `Retry-After` holds back one URL only, so the earliest counts. A NaN from a host's sink counts as 0.
  */
 export const earliestRetry = (failure: Failure): number | undefined => {
   if (failure._tag === 'Retryable') return Number.isNaN(failure.notBefore) ? 0 : (failure.notBefore ?? 0)
@@ -174,13 +174,13 @@ export const earliestRetry = (failure: Failure): number | undefined => {
 /** Whether trying again would change nothing. */
 export const isFinal = (verdict: Verdict): boolean => isRight(verdict) || !isRetryable(verdict.left)
 
-/** Whether an attempt settled a part of it: a sink took the item or refused it for good, or a member of the batch ended. */
+/** Whether an attempt settled a part: a sink took or refused the item, or a member of the batch ended. */
 const hasSettled = (failure: Failure): boolean =>
   partsOf(failure).some((part) => isFinal(part) || (isLeft(part) && hasSettled(part.left)))
 
 /**
- * A failure of the whole after attempts that settled parts: those stay settled, also when a later attempt did not reach them (held back, no
- * free connection, out of time). All other failures stay as they are.
+ * A failure of the whole after attempts that settled parts: those stay settled, also when a later attempt did
+ * not reach them (held back, no free connection, out of time). All other failures stay as they are.
  */
 export const carried = (lastFailure: Failure | undefined, failure: Failure): Failure => {
   if (lastFailure === undefined || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
@@ -215,7 +215,7 @@ export const wasStarted = (failure: Failure): boolean => {
   return partsOf(failure).some((part) => isRight(part) || wasStarted(part.left))
 }
 
-/** What is told of the closed sinks in a failure. */
+/** Details of the closed sinks in a failure. */
 export const closedIn = (failure: Failure): ReadonlyArray<string> =>
   failure._tag === 'Retryable' && failure.reason === 'closed'
     ? [failure.detail ?? 'a sink was closed']
@@ -272,7 +272,7 @@ const looksLikeFailure = (value: unknown): boolean => {
   }
 }
 
-/** Whether a value that a host's code gave is a verdict, with all its parts. What throws when it is read is none. */
+/** Whether a value of a host's code is a complete verdict. One that throws when it is read is none. */
 export const isVerdict = (value: unknown): value is Verdict => {
   try {
     if (!isRecord(value)) return false
@@ -284,7 +284,7 @@ export const isVerdict = (value: unknown): value is Verdict => {
   }
 }
 
-/** Whether a value that a host's code gave is a failure. */
+/** Whether a value of a host's code is a failure. */
 export const isFailure = (value: unknown): value is Failure => isVerdict(left(value))
 
 /** Characters of a message: it is stored with the item. */

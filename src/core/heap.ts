@@ -1,4 +1,4 @@
-/** Items in the order of a number (a due time), smallest first; equal keys leave in the order they came. A 4-ary heap: 24 bytes an item. */
+/** Items by a number (a due time), smallest first; equal keys in order. A 4-ary heap: 24 bytes an item. */
 export interface Heap<A> {
   readonly size: () => number
   readonly push: (key: number, item: A) => void

@@ -1,15 +1,15 @@
-/** White space, and a bracket, the beginning of a string, a number or a word; empty at the end of the text. */
+/** White space, and a bracket, the beginning of a string, a number or a word; empty at the end. */
 const TOKEN = /[ \t\r\n]*([{}[\]:,"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|$)/y
 /** A part of a string: a whole one would overflow the stack of the expression. */
 const PART = /[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 const VALUE = '{["0'
 
-// Not `JSON.parse`: it names no place for most faults, and repeats the text in its message, which goes to logs.
-/** Where a text stops being JSON, in UTF-16 units: in a number or a word, where that begins. Else undefined. */
+// `JSON.parse` names no place for most faults, and repeats the text in its message, which goes to logs.
+/** The UTF-16 position where a text stops being JSON: in a number or word, its beginning. Else undefined. */
 export const jsonFault = (text: string): number | undefined => {
-  /** The brackets that close what is open. */
+  /** The closing brackets of the open ones. */
   const open: string[] = []
-  /** What may come next: beginnings of tokens, 0 for a number or a word, $ for the end. */
+  /** The tokens allowed next, by their beginnings: 0 for a number or a word, $ for the end. */
   let next = VALUE
   TOKEN.lastIndex = 0
   for (;;) {
@@ -36,7 +36,7 @@ export const jsonFault = (text: string): number | undefined => {
   }
 }
 
-/** Any object. What stands under its keys is unknown. */
+/** Any object. The values of its keys are unknown. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /** Whether a value is an object with members, and neither an array nor null. */
@@ -47,7 +47,7 @@ export const isRecord = (value: unknown): value is Fields =>
 export const hasFunctions = (value: unknown, names: ReadonlyArray<string>): value is Fields =>
   isRecord(value) && names.every((name) => typeof value[name] === 'function')
 
-/** What a value is, in plain words; never the value. */
+/** The kind of a value, in plain words; never the value. */
 export const kindOf = (value: unknown): string => {
   switch (typeof value) {
     case 'undefined':

@@ -1,6 +1,7 @@
 /**
- * A first-in, first-out queue from which any item can be removed in constant time: the items carry the links. An item is in one list at
- * most. A removed item holds no neighbour: links between ended deliveries tripled the time of garbage collection.
+ * A first-in, first-out queue from which any item can be removed in constant time: the items carry the links.
+ * An item is in one list at most. A removed item holds no neighbour: links between ended deliveries tripled
+ * the time of garbage collection.
  */
 export interface LinkedList<L> {
   readonly size: () => number

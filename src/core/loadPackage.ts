@@ -2,8 +2,9 @@
 import nodeModule from 'node:module'
 
 /**
- * Loads a package when it is needed, seen from this file. In a bundle that is the file of the bundle: its `import.meta.url`, or
- * `__filename` in CommonJS, where bundlers leave `import.meta.url` undefined or the address on the machine that made the bundle.
+ * Loads a package when it is needed, seen from this file. In a bundle that is the bundle's file: its
+ * `import.meta.url`, or `__filename` in CommonJS, where bundlers leave `import.meta.url` undefined or the
+ * address on the machine of the build.
  */
 export const loadPackage = (name: string): unknown => {
   const bundle = typeof __filename === 'string' ? __filename : undefined

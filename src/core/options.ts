@@ -1,12 +1,12 @@
 /**
- * Options and settings as io-ts decoders. Every fault is named at once, with its path. A message repeats a value only for `wholeNumber` and
- * `oneOf`, so secrets are never shown.
+ * Options and settings as io-ts decoders. Every fault is named at once, with its path. A message repeats a
+ * value only for `wholeNumber` and `oneOf`, so secrets are never shown.
  *
  * ```ts
  * const relayOptions = strict({
  *   maxCount: withDefault(wholeNumber('items', 1), 100_000),
  *   overflow: optional(oneOf('error', 'dropOldest')),
- *   webhooks: list('with a url', 1, 5, strict({ url: text, headers: optional(checked<Headers>(headerFaults)) })),
+ *   webhooks: list('with a url', 1, 5, strict({ url: text, statuses: optional(statuses) })),
  * })
  * const { maxCount } = checkOptions('relay options', relayOptions, input) // throws ConfigError
  * const decoded = decodeOptions(relayOptions, input) // Either<faults, value>
@@ -26,7 +26,7 @@ type Faults = ReadonlyArray<Fault>
 /** Decodes one option from a value that may be anything. */
 export type Option<A> = t.Decoder<unknown, A>
 
-/** An option whose key may be missing: then it has this value. Undefined: the decoded record has no such key. */
+/** An option whose key may be missing: then it has this value. Undefined: the record has no such key. */
 export interface Keyed<A, Missing> extends Option<A> {
   readonly ifMissing: Missing
 }
@@ -36,7 +36,7 @@ type Value<O> = O extends Option<infer A> ? A : never
 export type Shape = Readonly<Record<string, Option<unknown>>>
 type MissingKeys<S> = { [K in keyof S]: S[K] extends Keyed<unknown, undefined> ? K : never }[keyof S]
 
-/** What `strict` of a shape decodes to. */
+/** The decoded value of `strict` of a shape. */
 export type Decoded<S> = { readonly [K in Exclude<keyof S, MissingKeys<S>>]: Value<S[K]> } & {
   readonly [K in MissingKeys<S>]?: Exclude<Value<S[K]>, undefined>
 }
@@ -64,8 +64,8 @@ const errorAt = (context: t.Context, message: string): t.ValidationError => ({
 })
 
 /**
- * An option with a check of its own: `read` answers the value (which may be another one, such as a Secret for a text), one message, or
- * faults with paths below the option. A message goes on where the path ends: `must be …`.
+ * An option with a check of its own: `read` answers the value (which may be another one, such as a Secret for
+ * a text), one message, or faults with paths below the option. A message continues the path: `must be …`.
  */
 export const option = <A>(name: string, read: (value: unknown) => Either<string | Faults, A>): Option<A> =>
   decoder(name, (value, context) => {
@@ -77,7 +77,9 @@ export const option = <A>(name: string, read: (value: unknown) => Either<string 
     )
   })
 
-/** An option whose faults a function finds. Where it finds none, the value is an `A`: the caller says so by the type. */
+/**
+ * An option whose faults a function finds. Without a fault the value is an `A`, as the caller's type says.
+ */
 export const checked = <A>(faultsOf: (value: unknown) => Faults): Option<A> =>
   option('checked', (value) => {
     const faults = faultsOf(value)
@@ -144,7 +146,7 @@ export const flag: Option<boolean> = guarded(
   (value): value is boolean => typeof value === 'boolean',
 )
 
-/** A function. Its type is the caller's word: what a function takes cannot be checked. */
+/** A function. Its type is the caller's word: parameters cannot be checked. */
 export const func = <F extends (...given: never[]) => unknown>(): Option<F> =>
   guarded('a function', (value): value is F => typeof value === 'function')
 
@@ -182,7 +184,7 @@ export const withDefault = <A, Default extends A>(of: Option<A>, value: Default)
 export const optional = <A>(of: Option<A>): Keyed<A | undefined, undefined> =>
   withDefault<A | undefined, undefined>(of, undefined)
 
-/** Its key may be missing, but not undefined: for secrets that are read from an environment, which may lack them. */
+/** Its key may be missing, but not undefined: an environment may lack the variable of a secret. */
 export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({
   ...decoder<A>(of.name, (value, context) =>
     value === undefined
@@ -225,7 +227,7 @@ export const strict = <S extends Shape>(
     return withRule(errors, decoded as Decoded<S>, context, rule)
   })
 
-/** An array of `min` to `max` members. `what` says what they are: `entries with a url`. */
+/** An array of `min` to `max` members. `what` names them: `entries with a url`. */
 export const list = <A>(
   what: string,
   min: number,
@@ -268,7 +270,7 @@ export const decodeOptions = <A>(of: Option<A>, input: unknown): Either<Faults, 
   }
 }
 
-/** For constructors: the value, or a ConfigError that names every fault. `where` is for its message: `client options`. */
+/** For constructors: the value, or a ConfigError with every fault. `where` names it: `client options`. */
 export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A => {
   const decoded = decodeOptions(of, input)
   if (isLeft(decoded)) throw new ConfigError(`Invalid ${where}`, decoded.left)
@@ -288,8 +290,8 @@ export interface WaitOptions {
 export const CLOSE_TIMEOUT = 30_000
 
 /**
- * The `timeout` of a flush or a close: milliseconds from 0, or `Infinity`. A wrong value goes to `onWrong` and the default is taken: a
- * mistake neither gives up everything at once nor waits for ever.
+ * The `timeout` of a flush or a close: milliseconds from 0, or `Infinity`. A wrong value goes to `onWrong`
+ * and the default is taken: a mistake neither gives up everything at once nor waits for ever.
  */
 export const timeoutOf = (options: unknown, byDefault: number, onWrong: (error: unknown) => void): number => {
   if (options === undefined || options === null) return byDefault

@@ -120,7 +120,9 @@ export interface Progress {
 export const isEither = (value: unknown): value is Either<unknown, unknown> =>
   isRecord(value) && (value['_tag'] === 'Left' || value['_tag'] === 'Right')
 
-/** Throws a TypeError for what is no Either. Code without types may put plain values into a stream. */
+/**
+ * Throws a TypeError for a value that is no Either: code without types may put plain values into a stream.
+ */
 export const assertEither = (operator: string, each: unknown): void => {
   if (isEither(each)) return
   throw new TypeError(
@@ -128,10 +130,10 @@ export const assertEither = (operator: string, each: unknown): void => {
   )
 }
 
-/** A stream in which the left side is an item that has ended. Operators work on the right side, and let the left side pass. */
+/** A stream whose left side is ended items. Operators work on the right side and pass the left. */
 export type ObservableEither<L, A> = Observable<Either<L, A>>
 
-/** An `Either`, as `validate` and `lift` make it. The name is for the compiler's error about a stream that has none. @inline */
+/** An `Either` of `validate` or `lift`. The compiler shows the name for a stream without one. @inline */
 export type ValidatedOrLifted<L, A> = Left<L> | Right<A>
 
 /** The stream that an operator takes. @inline */
@@ -139,7 +141,7 @@ export type EitherSource<L, A> = Observable<ValidatedOrLifted<L, A>>
 
 declare const hint: unique symbol
 
-/** No value has this type. It is a part of what an operator takes, for the compiler's error if the operator before it is missing. */
+/** No value has this type: the compiler shows it if the operator before an operator is missing. */
 export interface Hint<out M extends string> {
   readonly [hint]: M
 }

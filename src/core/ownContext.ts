@@ -8,8 +8,8 @@ export interface OwnContext {
 }
 
 /**
- * The async context in which a part is made. Without it, a delivery would carry the trace of the caller whose call happened to start it, and
- * that caller's store would be held as long as the timers and sockets that the delivery leaves behind.
+ * The async context in which a part is made. Without it, a delivery would carry the trace of the caller that
+ * happened to start it, and that caller's store would live as long as the delivery's timers and sockets.
  */
 export const ownContext = (): OwnContext => {
   const resource = new AsyncResource('headrace')
@@ -21,8 +21,8 @@ export const ownContext = (): OwnContext => {
 const now = Promise.resolve()
 
 /**
- * A function that has `task` run in a microtask, in the part's context: once for all calls of a turn. So a call of the host starts nothing
- * in the host's stack, which may be near its end.
+ * A function that has `task` run in a microtask, in the part's context: once for all calls of a turn. So a
+ * call of the host starts nothing on the host's stack, which may be near its end.
  */
 export const inMicrotask = (own: OwnContext, task: () => void): (() => void) => {
   let isAsked = false
@@ -33,7 +33,7 @@ export const inMicrotask = (own: OwnContext, task: () => void): (() => void) => 
   return () => {
     if (isAsked) return
     void now.then(run)
-    // After what may throw.
+    // Last, because the lines above may throw.
     isAsked = true
   }
 }

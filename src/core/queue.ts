@@ -1,4 +1,4 @@
-/** A first-in, first-out queue. `Array.shift` moves every element: 8.2 µs an item at 200,000 queued, against 0.25 µs here. */
+/** A first-in, first-out queue. `Array.shift` took 8.2 µs an item at 200,000 queued, this 0.25 µs. */
 export interface Queue<A> {
   readonly size: () => number
   readonly push: (item: A) => void
@@ -60,8 +60,8 @@ export interface SerialQueue {
 }
 
 /**
- * Runs tasks one after the other, never one inside another: what a listener causes is reported after the event that it hears. So all
- * listeners get the same order, which a re-entrant `Subject.next` does not give.
+ * Runs tasks one after the other, never one inside another: a listener's own event is reported after the one
+ * it hears. So all listeners get the same order, which a re-entrant `Subject.next` does not give.
  */
 export const serialQueue = (): SerialQueue => {
   const waiting = queue<() => void>()

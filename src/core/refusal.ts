@@ -1,5 +1,6 @@
 /**
- * Why something was refused. A refused item was never accepted, so it has no outcome. A refusal carries what was offered.
+ * The reason of a refusal. A refused item was never accepted, so it has no outcome. A refusal carries its
+ * input.
  *
  * @module
  */
@@ -10,11 +11,11 @@ import { isRecord } from './json.ts'
 export interface Fault {
   /** The path in the input: `properties.url`, `[3].userId`; empty for the input itself. */
   readonly path: string
-  /** What is wrong and what would be right; never a secret. */
+  /** The fault and its correction; never a secret. */
   readonly message: string
 }
 
-/** It is not what it should be. Every fault is named. */
+/** The input is not valid. Every fault is named. */
 export interface Invalid {
   readonly _tag: 'Invalid'
   readonly faults: ReadonlyArray<Fault>
@@ -145,8 +146,8 @@ export const faultText = ({ path, message }: Fault): string => {
 }
 
 /**
- * Thrown by constructors that are given wrong options or settings, before anything runs. `code` is stable; `faults` names everything that
- * is wrong, and no secret.
+ * Thrown by constructors for wrong options or settings, before anything runs. `code` is stable; `faults`
+ * names every fault, and no secret.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

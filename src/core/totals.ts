@@ -2,7 +2,10 @@ import { concatAll, struct, type Monoid } from 'fp-ts/lib/Monoid.js'
 import { MonoidSum } from 'fp-ts/lib/number.js'
 import type { Outcome } from './outcome.ts'
 
-/** The counts of a process: accepted = delivered + rejected + expired + dropped + abandoned + waiting, at every moment. */
+/**
+ * The counts of a process, at every moment: accepted = delivered + rejected + expired + dropped + abandoned +
+ * waiting.
+ */
 export interface Totals {
   readonly accepted: number
   readonly delivered: number
@@ -27,7 +30,7 @@ const TotalsMonoid: Monoid<Totals> = struct({
 /** The totals of several together. */
 export const sumOf: (all: ReadonlyArray<Totals>) => Totals = concatAll(TotalsMonoid)
 
-/** Counts what was accepted and how it ended. */
+/** Counts accepted items and their outcomes. */
 export interface Counters {
   /** Default: one. */
   readonly accept: (count?: number) => void
@@ -47,7 +50,7 @@ const SLOTS = {
   Abandoned: 'abandoned',
 } as const
 
-/** Counters at zero; `stored` is what an outbox had when it was opened, which counts as accepted. */
+/** Counters at zero; `stored` items of an opened outbox count as accepted. */
 export const counters = (stored = 0): Counters => {
   const counts = { accepted: stored, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
   const waiting = (): number => {

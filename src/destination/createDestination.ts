@@ -26,7 +26,7 @@ import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
 import { decodeSettings, destinationOptions, type CheckedOptions, type Settings } from './settings.ts'
 import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
-/** A destination, and what a collector uses beside `send`. */
+/** A destination with the additions for a collector. */
 export interface OpenDestination extends Omit<Destination, 'update'> {
   /** Puts sinks in the place of the present ones, and switches it on or off unless that is left out. */
   readonly change: (hooks: ReadonlyArray<Sink<Payload<Event>>>, enabled: boolean | undefined) => void
@@ -37,7 +37,7 @@ export interface OpenDestination extends Omit<Destination, 'update'> {
   readonly addDeadLetter: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
   /** The outbox, with the events that are on their way into it. */
   readonly occupancy: () => OutboxStats
-  /** What the outbox counts for an event. */
+  /** The size of an event in the outbox. */
   readonly sizeOf: (payload: Payload<Event>) => number
   readonly isEnabled: () => boolean
 }
@@ -249,17 +249,20 @@ export const openDestination = (
 }
 
 /**
- * Posts each accepted event to all its URLs, signed, until one of them has taken it, all have refused it, or four hours have
- * passed since the first attempt. Every accepted event has one outcome.
+ * Posts each accepted event to all its URLs, signed, until one of them has taken it, all have refused it, or
+ * four hours have passed since the first attempt. Every accepted event has one outcome.
  *
- * @throws ConfigError that lists everything that is wrong with the settings, or with the options.
+ * @throws ConfigError that lists every fault of the settings, or of the options.
  *
  * @example
  * import { webhookDestination } from 'headrace/destination'
  *
  * const destination = webhookDestination({
  *   sharedSecret: 'correct horse',
- *   webhooks: [{ url: 'http://127.0.0.1:9/a' }, { url: 'http://127.0.0.1:9/b', headers: { 'X-Team': 'blue' } }],
+ *   webhooks: [
+ *     { url: 'http://127.0.0.1:9/a' },
+ *     { url: 'http://127.0.0.1:9/b', headers: { 'X-Team': 'blue' } },
+ *   ],
  * }, { logger: false })
  * destination.outcomes$.subscribe(({ _tag, item }) => console.log(_tag, item.id))
  * console.log(await destination.send({ type: 'track', userId: 'u1', event: 'Signed Up', messageId: 'm1' }))

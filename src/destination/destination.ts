@@ -19,21 +19,26 @@ import type { Settings } from './settings.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
 export interface DestinationOptions {
-  /** When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the first attempt. */
+  /**
+   * The retry policy. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after
+   * the first attempt.
+   */
   readonly retry?: RetryPolicy
   /** Milliseconds for one attempt, from the start of its request to the response status. Default 5,000. */
   readonly timeout?: number
   /** Concurrent requests to one URL. Default 16. */
   readonly concurrency?: number
   /**
-   * Keeps the order of events with the same key: each one is sent after the one before it has its outcome. Events behind
-   * another are held in memory. It is called once, by `send`, and its answer is stored with the event. If it throws, that event is
-   * sent without order. Default: no order.
+   * Keeps the order of events with the same key: each one is sent after the outcome of the one before it.
+   * Events behind another are held in memory. `send` calls it once, and its answer is stored with the event.
+   * If it throws, that event is sent without order. Default: no order.
    */
   readonly orderBy?: (event: Event) => string
   /** Accepted events that have not ended. Default 100,000. */
   readonly maxCount?: number
-  /** Bytes of memory that accepted events take until they end: their texts, and 320 for each. Default 268,435,456. */
+  /**
+   * Bytes of memory for accepted events until they end: their texts, and 320 for each. Default 268,435,456.
+   */
   readonly maxBytes?: number
   /** Events that are being attempted at once. Default 1,000. */
   readonly maxInFlight?: number
@@ -41,18 +46,21 @@ export interface DestinationOptions {
   readonly maxBodyBytes?: number
   /** Addresses that may be dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /** What a response status means. Default: 2xx is success, 408, 425, 429 and 5xx are retried, the rest is final. */
+  /**
+   * The meaning of a status. Default: 2xx is success; 408, 425, 429 and 5xx are retried; the rest is final.
+   */
   readonly statuses?: StatusTable
   /** The name of a header that carries the message id. Default: none. */
   readonly messageIdHeader?: string
   /**
-   * Where accepted events wait. Default: in memory. With `{ path }` they wait in that folder: an event is accepted when it was
-   * synced to disk, and survives a crash. `maxCount` and `maxBytes` of these options bound memory only.
+   * Where accepted events wait. Default: in memory. With `{ path }` they wait in that folder: an event is
+   * accepted after its sync to disk, and survives a crash. `maxCount` and `maxBytes` of these options bound
+   * memory only.
    */
   readonly outbox?: Outbox<Payload<Event>> | StoredIn
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
-  /** Is called with every log event. */
+  /** Receives every log event. */
   readonly onEvent?: Listener
   readonly clock?: Clock
   readonly random?: Random
@@ -73,7 +81,7 @@ export interface DestinationStats extends Totals {
   readonly enabled: boolean
   /** Events that were not accepted. */
   readonly refused: number
-  /** What waits, as `maxBytes` counts it. With an outbox: as that counts it. */
+  /** Bytes of waiting events, as `maxBytes` counts them; with an outbox, as that counts them. */
   readonly bytes: number
   /** Dead letters that were deleted to make room for newer ones, as the outbox counts them. */
   readonly evictedDeadLetters: number
@@ -84,18 +92,18 @@ export interface DestinationStats extends Totals {
 /** A webhook destination. */
 export interface Destination extends AsyncDisposable {
   /**
-   * Accepts an event, or answers why not. Never rejects. Accepted means: stored in the outbox. The outcome comes out of
-   * `outcomes$`, usually later; if it is known at once, before this answer.
+   * Accepts an event, or answers why not. Never rejects. Accepted means: stored in the outbox. The outcome
+   * comes out of `outcomes$`, usually later; if it is known at once, before this answer.
    */
   readonly send: (event: Call) => Promise<Either<Refusal, Accepted>>
   /** Resolves when there is room for one more event, or when it is closed. Callers continue in order. */
   readonly ready: () => Promise<void>
   /**
-   * One outcome for each accepted event. Hot: subscribe before sending. Completes when the destination is closed. What a
-   * subscriber throws is logged as a `Defect`.
+   * One outcome for each accepted event. Hot: subscribe before sending. Completes when the destination is
+   * closed. An error of a subscriber is logged as a `Defect`.
    */
   readonly outcomes$: Observable<Outcome<Payload<Event>>>
-  /** Each event that was not accepted, with the reason. Hot, like `outcomes$`: for calls whose answers nothing looks at. */
+  /** Each refused event, with the reason. Hot, like `outcomes$`: for calls whose answers are not read. */
   readonly refusals$: Observable<Refusal>
   /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
@@ -103,22 +111,23 @@ export interface Destination extends AsyncDisposable {
   readonly stats: () => DestinationStats
   /** Makes `send` accept events again. */
   readonly enable: () => void
-  /** Makes `send` answer `Disabled`. What was accepted before is still sent. */
+  /** Makes `send` answer `Disabled`. Events accepted before are still sent. */
   readonly disable: () => void
   /**
-   * Changes URLs, headers, secrets and the toggle, all or nothing: `Left` has all faults, or `Closed` after a close, and nothing has changed.
-   * Attempts that start afterwards go by the new settings, those in flight end by the old. A URL that is new is asked for every event that
-   * waits; the connections of one that is gone are closed after its last request. Without `enabled` the toggle stays.
+   * Changes URLs, headers, secrets and the toggle, all or nothing: `Left` has all faults, or `Closed` after a
+   * close, and nothing has changed. Attempts that start afterwards use the new settings, those in flight the
+   * old. A new URL is asked for every waiting event; the connections of a removed one are closed after its
+   * last request. Without `enabled` the toggle stays.
    */
   readonly update: (settings: Settings) => Either<ReadonlyArray<Fault> | Closed, void>
   /** Resolves with the totals when no accepted event waits, or when it is closed. */
   readonly idle: () => Promise<Totals>
-  /** Moves dead letters back to wait, with a new deadline, while there is room. Answers how many; 0 once it is closed. */
+  /** Moves dead letters back, with a new deadline, while there is room. Answers how many; 0 once closed. */
   readonly redrive: (matches?: (deadLetter: EndedDeadLetter<Payload<Event>>) => boolean) => Promise<number>
   /**
-   * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the totals and the
-   * events that were not delivered. Nothing starts in the last 500 ms of the timeout, and what runs 500 ms after it is cut. Then no
-   * timer and no socket is left. Later calls answer the same promise.
+   * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the
+   * totals and the events that were not delivered. Nothing starts in the last 500 ms of the timeout, and what
+   * runs 500 ms after it is cut. Then no timer and no socket is left. Later calls answer the same promise.
    */
   readonly close: (options?: WaitOptions) => Promise<CloseResult<Payload<Event>>>
 }

@@ -1,6 +1,6 @@
 /**
- * An event, encoded once: as the payload that is sent, and as the text that a store keeps. That text is the body as it is
- * sent, after a line with what is not in the body. Secrets and signatures are never stored.
+ * An event, encoded once: as the payload of a request, and as the text in a store. That text is the body of
+ * the request, after a line with the data that is not in the body. Secrets and signatures are never stored.
  *
  * @module
  */
@@ -49,7 +49,7 @@ const waitingPayload = (
   integrations: Integrations | undefined,
   orderKey: string | undefined,
 ): EventPayload<Event> => {
-  // Spreads of what is mostly absent took 0.2 µs a message.
+  // Spreads of mostly absent fields took 0.2 µs a message.
   const payload: { -readonly [K in keyof Waiting]?: Waiting[K] } = { id, text, byteLength }
   if (integrations !== undefined) payload[INTEGRATIONS] = JSON.stringify(integrations)
   if (orderKey !== undefined) payload.orderKey = orderKey
@@ -64,8 +64,9 @@ export interface Encoded {
 }
 
 /**
- * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` is given top-level keys that no event has, and
- * `orderFailed` what `orderBy` throws: the event has no order then. With `owned`, calls come from `JSON.parse` and are not copied.
+ * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` receives top-level keys that
+ * no event has, and `orderFailed` the error of `orderBy`: the event has no order then. With `owned`, calls
+ * come from `JSON.parse` and are not copied.
  */
 export const eventEncoder = (
   options: SharedOptions,
@@ -109,7 +110,7 @@ export const eventEncoder = (
   }
 }
 
-/** The first line of a record: what is not in the body. */
+/** The first line of a record: the data that is not in the body. */
 const Header = t.intersection([
   t.type({ id: t.string }),
   t.partial({ integrations: Integrations, orderKey: t.string }),
@@ -122,7 +123,7 @@ export const toText = (payload: Payload<Event>): string => {
   const { id, text, orderKey } = payload
   const { [INTEGRATIONS]: integrations }: Waiting = payload
   const more = integrations === undefined ? '' : `,"integrations":${integrations}`
-  // JSON leaves out what is undefined. It has no line break of its own, so the first one ends the header.
+  // JSON leaves out undefined members. It has no line break of its own, so the first one ends the header.
   return `${JSON.stringify({ id, orderKey }).slice(0, -1)}${more}}\n${text}`
 }
 

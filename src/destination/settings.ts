@@ -1,5 +1,6 @@
 /**
- * Settings and options of a webhook destination: decoded from unknown input, all faults at once, before anything runs.
+ * Settings and options of a webhook destination: decoded from unknown input, with all faults, before anything
+ * runs.
  *
  * @module
  */
@@ -50,7 +51,7 @@ export interface Settings {
   readonly webhooks: ReadonlyArray<WebhookSettings>
 }
 
-/** Faults of entries of a list that have the same value of `key` as an earlier one. Undefined values may repeat. */
+/** Faults of list entries that repeat the `key` of an earlier one. Undefined values may repeat. */
 export const repeated = (
   list: string,
   key: string,
@@ -92,8 +93,9 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
   )
 
 /**
- * Decodes settings: the settings, of which no log and no JSON shows a secret, header value, key or URL query, or all faults, each with its path and without the value.
- * `egress` limits what the URLs may point to; wrong rules are faults too.
+ * Decodes settings: the settings, of which no log and no JSON shows a secret, header value, key or URL query,
+ * or all faults, each with its path and without the value. `egress` limits what the URLs may point to; wrong
+ * rules are faults too.
  *
  * @example
  * import { decodeSettings } from 'headrace/destination'
@@ -125,8 +127,9 @@ const withoutValues = ({ context, message }: t.ValidationError): t.ValidationErr
 }
 
 /**
- * The settings as an io-ts codec, for the configuration of a host that holds them. It decodes as `decodeSettings` does. Its errors hold
- * no values; those of other parts of a configuration hold the whole of it.
+ * The settings as an io-ts codec, for the configuration of a host that holds them. It decodes as
+ * `decodeSettings` does. Its errors hold no values; those of other parts of a configuration hold the whole of
+ * it.
  *
  * @example
  * import { faultsOf } from 'headrace/events'
@@ -135,7 +138,8 @@ const withoutValues = ({ context, message }: t.ValidationError): t.ValidationErr
  *
  * const Config = t.type({ port: t.number, hooks: Settings })
  * const decoded = Config.decode({ port: 8080, hooks: { webhooks: [{ url: 'ftp://a.example' }] } })
- * if (decoded._tag === 'Left') console.log(faultsOf(decoded.left).map(({ path }) => path)) // => [ 'hooks.webhooks[0].url' ]
+ * if (decoded._tag === 'Left') console.log(faultsOf(decoded.left).map(({ path }) => path))
+ * // => [ 'hooks.webhooks[0].url' ]
  */
 export const Settings: t.Type<Settings, Settings> = new t.Type<Settings, Settings, unknown>(
   'Settings',

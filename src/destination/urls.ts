@@ -21,7 +21,7 @@ type Hook = Sink<Payload<Event>>
 /** Where a destination sends, and how that changes. */
 export interface Receivers {
   readonly sink: Hook
-  /** Attempts that start afterwards go to these; those in flight end where they are. One that was here before goes on. */
+  /** Later attempts go to these; those in flight end where they are. A URL that stays keeps its state. */
   readonly exchange: (hooks: ReadonlyArray<Hook>) => void
 }
 
@@ -37,8 +37,8 @@ export const isSameSecret = (a: SecretSource | undefined, b: SecretSource | unde
 }
 
 /**
- * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its sink, and so its connections.
- * Equal secrets keep their signer, so a body is signed once for all URLs.
+ * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its
+ * sink, and so its connections. Equal secrets keep their signer, so a body is signed once for all URLs.
  */
 export const webhooksOf = ({ egress, statuses, messageIdHeader }: SharedOptions) => {
   let known: ReadonlyArray<{ text: string; secret: SecretSource | undefined; hook: Hook }> = []
@@ -70,8 +70,9 @@ interface Url {
 }
 
 /**
- * The first success of all URLs. Each has a queue of its own, which can hold everything that is in flight: it is full only with
- * requests of events that have ended elsewhere. A `Retry-After` holds back its URL for all events. Once `isStopped`, nothing leaves a queue.
+ * The first success of all URLs. Each has a queue of its own for everything in flight, which only requests of
+ * ended events can fill. A `Retry-After` holds back its URL for all events. Once `isStopped`, nothing leaves
+ * a queue.
  */
 export const urlsSink = (
   hooks: ReadonlyArray<Hook>,

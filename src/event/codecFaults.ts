@@ -1,5 +1,6 @@
 /**
- * The errors of an io-ts codec as faults. Codecs are told apart by their `_tag`, not by their class: a host may have a second copy of io-ts.
+ * The errors of an io-ts codec as faults. Codecs are recognised by their `_tag`, not by their class: a host
+ * may have a second copy of io-ts.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import type { Fault } from '../core/refusal.ts'
 import { toFaults, type Finding, type Step } from './json.ts'
 
 const member = (codec: unknown, key: string): unknown =>
-  // Sound for every object: what stands there stays unknown.
+  // Sound for every object: its values stay unknown.
   typeof codec === 'object' && codec !== null ? (codec as Readonly<Record<string, unknown>>)[key] : undefined
 
 const codecsIn = (codec: unknown, key: string): ReadonlyArray<unknown> => {
@@ -20,7 +21,7 @@ const codecsIn = (codec: unknown, key: string): ReadonlyArray<unknown> => {
   return typeof found === 'object' && found !== null ? Object.values(found) : []
 }
 
-/** What kind of codec it is; undefined for one made with `new Type`. */
+/** The kind of a codec; undefined for one made with `new Type`. */
 const tagOf = (codec: unknown): unknown => member(codec, '_tag')
 
 const WRAPPERS: ReadonlyArray<unknown> = ['RefinementType', 'ReadonlyType', 'ExactType', 'RecursiveType']
@@ -59,7 +60,7 @@ const oneOf = (values: ReadonlyArray<unknown>): string =>
     ? JSON.stringify(values[0])
     : `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`
 
-/** What a codec wants: `a string`, `one of "a", "b"`; for a codec of a host its name. */
+/** The expectation of a codec: `a string`, `one of "a", "b"`; for a codec of a host its name. */
 const describe = (codec: unknown): string => {
   const tag = tagOf(codec)
   const name = member(codec, 'name')
@@ -79,7 +80,7 @@ const describe = (codec: unknown): string => {
 /** A member of a union that was tried. It is no step in the input. */
 type Choice = Readonly<{ choice: string }>
 
-/** One error: the way to its place, and what should stand there. */
+/** One error: the path to its place, and the expected value. */
 interface Descent {
   readonly way: ReadonlyArray<Step | Choice>
   /** The codec's own message. */
@@ -94,7 +95,7 @@ const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | u
   if (tag === 'IntersectionType') return undefined
   if (tag === 'UnionType') return { choice: entry.key }
   if (PLAIN.get(tag) === 'an array') return Number(entry.key)
-  // A pipe does not say what is inside it: an index that leads to the same value is a member of a union or an intersection.
+  // A pipe does not name its inside: an index to the same value is a member of a union or an intersection.
   const isSame = tag === undefined && entry.actual !== undefined && entry.actual === above.actual
   return isSame && /^\d+$/.test(entry.key) ? undefined : entry.key
 }
@@ -125,7 +126,7 @@ const messageOf = (leaves: ReadonlyArray<Descent>): string => {
     : `must be ${expected}, not ${kind}`
 }
 
-/** What is wrong by errors that have the first steps of their way in common. */
+/** The findings of errors whose paths begin with the same steps. */
 const findingsAt = (
   descents: ReadonlyArray<Descent>,
   at: number,
@@ -144,7 +145,7 @@ const findingsAt = (
     else if (typeof next === 'object') tried.push(group)
     else below.push([next, group])
   }
-  // What was meant is the alternative that came further, with the fewest faults.
+  // The alternative that came further is meant, with the fewest faults.
   const [meant] = tried
     .map((each) => findingsAt(each, at + 1, steps))
     .filter((findings) => findings.some((each) => each.steps.length > steps.length))
@@ -158,15 +159,16 @@ const findingsAt = (
 }
 
 /**
- * The errors of any io-ts codec in plain words: one fault for each place, with its path and what would be right there. Paths do not name the
- * members of unions and intersections. A message of the codec is used as it is; otherwise the words come from the codec alone,
- * so that no value of the input is shown.
+ * The errors of any io-ts codec in plain words: one fault for each place, with its path and the right form.
+ * Paths do not name the members of unions and intersections. A message of the codec is used as it is;
+ * otherwise the words come from the codec alone, so that no value of the input is shown.
  *
  * @example
  * import { faultsOf } from 'headrace/events'
  * import { isLeft } from 'fp-ts/lib/Either.js'
  * import * as t from 'io-ts'
- * const decoded = t.type({ port: t.number, hosts: t.array(t.string) }).decode({ port: '80', hosts: ['a', 1] })
+ * const Server = t.type({ port: t.number, hosts: t.array(t.string) })
+ * const decoded = Server.decode({ port: '80', hosts: ['a', 1] })
  * if (isLeft(decoded)) console.log(faultsOf(decoded.left).map(({ path, message }) => `${path}: ${message}`))
  * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */

@@ -1,6 +1,6 @@
 /**
- * Calls, as people write them, into events. The reader is written by hand, because it runs for every event. A law holds it to the codecs of
- * the model: the same events, and faults in the same places.
+ * Turns calls, as people write them, into events. The reader is written by hand, because it runs for every
+ * event. A law holds it to the codecs of the model: the same events, and faults in the same places.
  *
  * @module
  */
@@ -22,20 +22,20 @@ import { fromMillis, notATimestamp, toTimestamp } from './timestamp.ts'
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
 export type Event = AnyEvent
 
-/** What a codec for events may be given. */
+/** Options of a codec for events. */
 export interface EventCodecOptions {
   /** The time of calls without a timestamp. Default: the machine's. */
   readonly clock?: Pick<Clock, 'now'>
   /** Makes the id of a call that has none. Default: a random UUID. */
   readonly newId?: () => string
   /**
-   * Whether the input comes straight from `JSON.parse` and nothing else holds it. Then plain JSON data in it is not copied. Default: false,
-   * everything is copied.
+   * Whether the input comes straight from `JSON.parse` and nothing else holds it. Then plain JSON data in it
+   * is not copied. Default: false, everything is copied.
    */
   readonly owned?: boolean
-  /** Whether a page must have a `userId`, as the client demands; else an `anonymousId` is enough. Default: false. */
+  /** Whether a page must have a `userId`, as in the client; else an `anonymousId` will do. Default: false. */
   readonly pageNeedsUserId?: boolean
-  /** Is given the top-level keys of a call that an event of its kind does not carry. */
+  /** Receives the top-level keys of a call that an event of its kind does not carry. */
   readonly onUnknownKeys?: (keys: ReadonlyArray<string>) => void
 }
 
@@ -60,7 +60,7 @@ const membersOf = (input: Fields) => ({
 type Members = ReturnType<typeof membersOf>
 type Field = keyof Members
 
-/** One call that is read. A member that is wrong becomes something harmless, so that all faults are found at once. */
+/** One call. A wrong member becomes a harmless one, so that all faults are found at once. */
 interface Reading {
   readonly members: Members
   readonly findings: Finding[]
@@ -171,7 +171,7 @@ const readKind = (reading: Reading, event: Draft): boolean => {
   }
 }
 
-/** Sets what is there; `userId` is required, or one of the two ids. */
+/** Sets the ids that are there; `userId` is required, or one of the two ids. */
 const readUser = (reading: Reading, event: Draft, pageNeedsUserId: boolean): void => {
   const { findings } = reading
   const needsUserId =
@@ -200,7 +200,7 @@ const readIntegrations = (reading: Reading, event: Draft): void => {
 
 const EXAMPLE = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
 
-/** The members of an input, as JSON would see them; undefined if there is no event to make of it. Only own members count. */
+/** The own members of an input, as JSON would see them; undefined if no event can be made of it. */
 const readMembers = (findings: Finding[], input: unknown): Members | undefined => {
   try {
     const meant: unknown = isRecord(input) && hasToJson(input) ? input.toJSON('') : input
@@ -242,8 +242,8 @@ const keysOf = new Map<string, ReadonlySet<string>>(
 )
 
 /**
- * Reads calls. With a `kind` the call need not name its type. `isListening`: whether unknown keys are of interest now, because finding them
- * costs time. Throws only what the clock and `newId` throw.
+ * Reads calls. With a `kind` the call need not name its type. `isListening`: whether unknown keys are of
+ * interest now, because finding them costs time. Throws only errors of the clock and `newId`.
  */
 export const eventReader = (options: EventCodecOptions = {}, isListening: () => boolean = () => true) => {
   const { clock = systemClock, newId = randomId, owned: isOwned = false, onUnknownKeys } = options
@@ -282,7 +282,7 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
       const keys = Object.keys(input ?? {}).filter((key) => !keysOf.get(String(event.type))?.has(key))
       if (keys.length > 0) onUnknownKeys(keys)
     }
-    // Without findings its type is one of the seven, and it has what its kind must have.
+    // Without findings its type is one of the seven, and it has the members of its kind.
     return right(event as Event)
   }
 }
@@ -296,9 +296,10 @@ const codecOptions = strict({
 })
 
 /**
- * A codec from calls to events and back. Decoding names every fault at once, each with its path and without the value. It fills in the
- * time and an id where they are absent. The event is a copy: changing the input afterwards does not change it. `is` says
- * whether a value is an event in its canonical form. Its `types` are the codecs of the seven kinds.
+ * A codec from calls to events and back. Decoding names every fault at once, each with its path and without
+ * the value. It fills in the time and an id where they are absent. The event is a copy: changing the input
+ * afterwards does not change it. `is` says whether a value is an event in its canonical form. Its `types` are
+ * the codecs of the seven kinds.
  *
  * @example
  * import { eventCodec } from 'headrace/events'
@@ -323,8 +324,10 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
   )
 }
 
-/** The codec for calls from code, with the machine's clock and random ids. Decoding copies, so every input is safe. */
+/**
+ * The codec for calls from code, with the machine's clock and random ids. It copies, so any input is safe.
+ */
 export const Event = eventCodec()
 
-/** The codec for calls that come straight from `JSON.parse` and that nothing else holds: their data is checked but not copied. */
+/** The codec for calls straight from `JSON.parse` that nothing else holds: checked but not copied. */
 export const ParsedEvent = eventCodec({ owned: true })

@@ -1,5 +1,5 @@
 /**
- * Plain JSON data: what `JSON.stringify` writes and `JSON.parse` gives back without loss.
+ * Plain JSON data: values that `JSON.stringify` writes and `JSON.parse` gives back without loss.
  *
  * @module
  */
@@ -62,7 +62,7 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
   return true
 }
 
-/** Whether a value is plain JSON data already, inside an event or a body, so that it need not be copied if only we hold it. Never throws. */
+/** Whether a value is plain JSON data, which need not be copied if only we hold it. Never throws. */
 export const isJson = (value: unknown): value is Json => {
   try {
     return isPlain(value, 1, { room: Limits.values })
@@ -81,7 +81,9 @@ const showStep = (step: Step): string => {
   return PLAIN_KEY.test(step) ? `.${shown}` : `[${JSON.stringify(shown)}]`
 }
 
-/** A path for people: `properties.list[3].url`. Keys that could be misread are quoted; very long paths lose their middle. */
+/**
+ * A path for people: `properties.list[3].url`. Unclear keys are quoted; very long paths lose their middle.
+ */
 export const showPath = (steps: ReadonlyArray<Step>): string => {
   const half = MAX_STEPS / 2
   const shown =
@@ -94,7 +96,7 @@ export const showPath = (steps: ReadonlyArray<Step>): string => {
 export const toFaults = (findings: ReadonlyArray<Finding>): ReadonlyArray<Fault> =>
   findings.map(({ steps, message }) => ({ path: showPath(steps), message }))
 
-/** The findings as io-ts errors, so that our codecs can stand inside codecs of a host. They hold no values. */
+/** The findings as io-ts errors without values, so that our codecs can stand inside codecs of a host. */
 export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): t.Errors =>
   findings.map(({ steps, message }) => ({
     value: undefined,
@@ -129,7 +131,7 @@ export const newCopying = (level = 1, room: number = Limits.values): Copying => 
   room,
 })
 
-/** Adds a finding at the place of the copy. Answers undefined, which is what the copy has there. */
+/** Adds a finding at the place of the copy. Answers undefined, the value of the copy there. */
 const find = ({ findings, path }: Copying, message: string): Json | undefined => {
   if (findings.length < Limits.findings) findings.push({ steps: [...path], message })
   return undefined
@@ -145,7 +147,7 @@ const copyArray = (copying: Copying, array: ReadonlyArray<unknown>): Json => {
   const copied: Json[] = []
   for (let index = 0; index < array.length; index++) {
     copying.path.push(index)
-    // JSON writes null in an array for what it leaves out of an object.
+    // JSON writes null in an array for a value that it leaves out of an object.
     copied.push(copyValue(copying, array[index]) ?? null)
     copying.path.pop()
   }
@@ -172,7 +174,7 @@ const copyRecord = (copying: Copying, record: object): Json => {
 const isOrdinary = (value: object): boolean =>
   Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
 
-/** Whether an object has a prototype of its own, and JSON would write `{}` for it. `Object.prototype` of another realm has none above it. */
+/** Whether JSON would write `{}` for an object of a class. `Object.prototype` of any realm has none above. */
 const isOpaque = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
   return (
@@ -185,7 +187,7 @@ const isOpaque = (value: object): boolean => {
   )
 }
 
-/** Why JSON cannot hold what an object means; undefined if it can. */
+/** Why JSON cannot hold an object; undefined if it can. */
 const whyUnfit = (value: object): string | undefined => {
   if (isPromiseLike(value)) return 'is a promise, which JSON cannot hold: use enrich, which waits for it'
   if (isOrdinary(value)) return undefined
@@ -202,7 +204,7 @@ const whyUnfit = (value: object): string | undefined => {
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
   'toJSON' in value && typeof value.toJSON === 'function'
 
-/** An object is written as what its `toJSON` answers, as `JSON.stringify` does. */
+/** Writes the answer of an object's `toJSON`, as `JSON.stringify` does. */
 const copyObject = (copying: Copying, value: object): Json | undefined => {
   const { level, parents, path } = copying
   if (level + parents.length >= Limits.nesting)
@@ -242,8 +244,9 @@ export const UNREADABLE = 'could not be read: looking at it throws an error'
 const TOO_MANY = 'holds too many values: send less with the event'
 
 /**
- * A copy of a value as plain JSON data, equal to what parsing its JSON text would give. Like `JSON.stringify` it leaves out what is
- * undefined, a function or a symbol. What JSON would change silently is a finding. Never throws: the copy ends where a getter throws.
+ * A copy of a value as plain JSON data, equal to parsing its JSON text. Like `JSON.stringify` it leaves out
+ * undefined, functions and symbols. Any silent change of JSON is a finding. Never throws: the copy ends where
+ * a getter throws.
  */
 export const copyJson = (copying: Copying, value: unknown, field?: Step): Json | undefined => {
   if (field !== undefined) copying.path.push(field)

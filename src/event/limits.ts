@@ -1,5 +1,6 @@
 /**
- * Limits of sizes and counts. KB is 1,000 bytes for what we send, so that a receiver accepts it whichever way it reads "32 KB".
+ * Limits of sizes and counts. KB is 1,000 bytes for bodies that we send, so that a receiver accepts them
+ * whichever way it reads "32 KB".
  *
  * @module
  */
@@ -19,10 +20,10 @@ export const receivedCallBytes = 32_768
 /** Bytes of a batch that a collector accepts: 500 KB of 1,024 bytes. */
 export const receivedBatchBytes = 512_000
 
-/** Objects and arrays inside one another, the event itself being the first. Some receivers fail on deeper ones. */
+/** Objects and arrays inside one another, the event being the first. Some receivers fail on deeper ones. */
 export const nesting = 256
 
-/** Values in one event. Each takes 2 bytes of JSON or more, so a larger event fits in no body. It bounds the work of a copy. */
+/** Values in one event, to bound a copy's work. Each takes 2 bytes of JSON or more: no body has more. */
 export const values = 250_000
 
 /** Faults that are named at once. */

@@ -1,9 +1,9 @@
 /**
- * The model: seven kinds of events as io-ts codecs made of combinators, told apart by `type`, so that codecs, generators and schemas of your
- * own can be derived from them by `_tag`, `types` and `props`.
+ * The model: seven kinds of events as io-ts codecs made of combinators, told apart by `type`, so that codecs,
+ * generators and schemas of your own can be derived from them by `_tag`, `types` and `props`.
  *
- * An event is canonical: no key has the value undefined, ids are not empty, the timestamp has its one form, and `context`,
- * `properties` and `traits` are there.
+ * An event is canonical: no key has the value undefined, ids are not empty, the timestamp has its one form,
+ * and `context`, `properties` and `traits` are there.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { JsonObject } from './json.ts'
 import * as Limits from './limits.ts'
 import { fromMillis, notATimestamp, toTimestamp } from './timestamp.ts'
 
-/** A text that `read` makes of a value; undefined for what is wrong. */
+/** A text that `read` makes of a value; undefined for a wrong one. */
 const text = (
   name: string,
   read: (value: unknown) => string | undefined,
@@ -37,7 +37,7 @@ const text = (
   )
 }
 
-/** What is wrong with a value that is no id. An id is never empty, and a number is never turned into a string. */
+/** The fault of a value that is no id. An id is never empty, and numbers never become strings. */
 export const notAnId = (value: unknown): string =>
   value === undefined || value === ''
     ? 'is missing: it must be a string that is not empty'
@@ -103,7 +103,7 @@ export const screenTexts = t.partial({
 /** The `context` of a screen, whose rules include those of the other kinds. */
 export const ScreenContext = dataWith<JsonObject, typeof screenTexts>('ScreenContext', screenTexts)
 
-/** The required members, and the optional ones, and no others. If both ids are optional, one of them is there. */
+/** A record with these required and optional members only. If both ids are optional, one is there. */
 export const exactly = <const R extends t.Props, const O extends t.Props>(
   name: string,
   required: R,
@@ -146,7 +146,7 @@ const FILL: Readonly<Record<string, () => unknown>> = {
   traits: () => ({}),
 }
 
-/** The codec for an event, from a call: an empty id counts as absent, and what a call may leave out is filled in. */
+/** The codec for an event, from a call: an empty id counts as absent, and absent members get defaults. */
 const fromCall = <M extends t.Any, A, B>(
   event: t.ExactType<M, A, A>,
   call: t.Type<B, unknown>,
@@ -178,12 +178,12 @@ const common = {
   messageId: MessageId,
   /** `YYYY-MM-DDTHH:MM:SS.mmmZ`. */
   timestamp: Timestamp,
-  /** What is known about device, address and the like; empty if nothing was given. */
+  /** Data about device, address and the like; may be empty. */
   context: JsonObject,
 }
 const user = { userId: Id, anonymousId: Id } as const
 
-/** The members of each kind: first those that are required. `integrations` is added to events, and `version` to bodies. */
+/** The members of each kind, required ones first. Events also have `integrations`, and bodies `version`. */
 export const members = {
   page: [
     { type: t.literal('page'), ...common, properties: PageProperties },
@@ -221,13 +221,14 @@ export const Page = fromCall(
 export type Page = t.TypeOf<typeof Page>
 
 /**
- * A user saw a screen of an app. If `context.device`, `context.os` and `context.app` are there, they are objects whose `model`, `type`,
- * `name`, `version` and `build` are strings. It has `properties` only if they were given.
+ * A user saw a screen of an app. If `context.device`, `context.os` and `context.app` are there, they are
+ * objects whose `model`, `type`, `name`, `version` and `build` are strings. It has `properties` only if they
+ * were given.
  */
 export const Screen = ofCall('Screen', ...members.screen)
 export type Screen = t.TypeOf<typeof Screen>
 
-/** What is known about a user. */
+/** Data about a user. */
 export const Identify = ofCall('Identify', ...members.identify)
 export type Identify = t.TypeOf<typeof Identify>
 
@@ -242,7 +243,8 @@ export type Identify = t.TypeOf<typeof Identify>
  *   Track,
  *   t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
  * ])
- * console.log(Ordered.decode({ type: 'track', userId: 'u1', event: 'Ordered', properties: { total: 9.5 } })._tag) // => Right
+ * const call = { type: 'track', userId: 'u1', event: 'Ordered', properties: { total: 9.5 } }
+ * console.log(Ordered.decode(call)._tag) // => Right
  */
 export const Track = ofCall('Track', ...members.track)
 export type Track = t.TypeOf<typeof Track>
@@ -258,7 +260,10 @@ export type Group = t.TypeOf<typeof Group>
 const deletion = { ...members.delete[0], messageId: MessageId } as const
 const deleteEvent = exactly('Delete', deletion, {})
 
-/** A user asked to be forgotten. It has no context, and integrations do not apply. Its `messageId` is not in the body. */
+/**
+ * A user asked to be forgotten. It has no context, and integrations do not apply. Its `messageId` is not in
+ * the body.
+ */
 export const Delete = fromCall(deleteEvent, deleteEvent, t.identity, deletion)
 export type Delete = t.TypeOf<typeof Delete>
 
@@ -271,17 +276,17 @@ export type Event = t.TypeOf<typeof kinds>
 /** The seven kinds by name. @inline */
 export type Kind = Event['type']
 
-/** What the body of a delete holds: the user and the time. */
+/** The body of a delete: the user and the time. */
 export type ForwardedDelete = Omit<Delete, 'messageId'>
 
 type WithoutRouting<E> = E extends unknown ? Omit<E, 'integrations'> : never
 
-/** What a webhook body carries of an event: all but `integrations`, and but the `messageId` of a delete. */
+/** An event as a webhook body has it: without `integrations`, and a delete without its `messageId`. */
 export type Forwarded = WithoutRouting<Exclude<Event, Delete>> | ForwardedDelete
 
 /**
- * Whether an event with this map may go to the destination of that name. A destination that is named decides for itself. For the others
- * `All: false` means no, and everything else yes. Names are case sensitive.
+ * Whether an event with this map may go to the destination of that name. A destination that is named decides
+ * for itself. For the others `All: false` means no, and everything else yes. Names are case sensitive.
  *
  * @example
  * import { allows } from 'headrace/events'
@@ -298,7 +303,7 @@ export const allows = (integrations: Integrations | undefined, destinationName: 
 /** Free data: anything that JSON can hold. It is checked and copied when the call is decoded. */
 export type Data = Readonly<Record<string, unknown>>
 
-/** What a call may leave out, or write in another form. */
+/** Members that a call may leave out, or write in another form. */
 interface Loose {
   /** Default: a new id. At most 256 characters. */
   readonly messageId?: string
@@ -332,12 +337,12 @@ export type Call = PageCall | ScreenCall | IdentifyCall | TrackCall | AliasCall 
 const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0
 
 /**
- * The event as a call, to offer it once more: decoding it gives an equal event. Empty `context`, `properties` and `traits` are left out, but
- * for the properties of a screen, which were given.
+ * The event as a call, to offer it once more: decoding it gives an equal event. Empty `context`, `properties`
+ * and `traits` are left out, except the `properties` of a screen.
  */
 export const callOf = (event: Event): Call => {
   const filledIn = ['context', 'traits', ...(event.type === 'screen' ? [] : ['properties'])]
   const members = Object.entries(event).filter(([key, value]) => !filledIn.includes(key) || !isEmpty(value))
-  // What is left out is optional in a call.
+  // The left-out members are optional in a call.
   return Object.fromEntries(members) as Call
 }

@@ -1,5 +1,6 @@
 /**
- * One event, or a batch of them, encoded once. Its bytes are measured, stored, signed, sent, and sent again, unchanged.
+ * One event, or a batch of them, encoded once. Its bytes are measured, stored, signed, sent, and sent again,
+ * unchanged.
  *
  * @module
  */
@@ -19,12 +20,13 @@ export const newId = (): string => randomUUID()
 export type Signer = (body: string | Uint8Array) => string
 
 /**
- * What stands around the members of a batch, which are joined by commas. With `sentAt` the time of sending is written as the last member of
- * the frame, just before the final `}` of the suffix.
+ * The text around the members of a batch, which are joined by commas. With `sentAt` the time of sending is
+ * written as the last member of the frame, just before the final `}` of the suffix.
  *
  * @example
  * import type { Frame } from 'headrace/events'
- * const frame: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true } // {"batch":[…],"sentAt":"2024-02-29T12:00:00.000Z"}
+ * // {"batch":[…],"sentAt":"2024-02-29T12:00:00.000Z"}
+ * const frame: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
  */
 export interface Frame {
   readonly prefix: string
@@ -40,7 +42,7 @@ export interface FixedFrame extends Frame {
 /** The body is a JSON array of the members. */
 export const jsonArrayFrame: FixedFrame = { prefix: '[', suffix: ']' }
 
-/** The end of a body that is sent at `now`. Each time has the same width; one outside the years 0000 to 9999 is written as 1970. */
+/** The end of a body sent at `now`. All times have one width; outside the years 0000 to 9999 it is 1970. */
 const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
   sentAt === undefined
     ? suffix
@@ -63,20 +65,20 @@ export interface EventPayload<out A> {
   readonly text: string
   /** Bytes of the body as it is sent. */
   readonly byteLength: number
-  /** What the body is, for a format that is not JSON. Default `application/json`. */
+  /** The media type of a format other than JSON. Default `application/json`. */
   readonly contentType?: string
   /** The body is no text: its bytes are stored as base64. */
   readonly encoding?: 'base64'
-  /** The signature of the body, set by `sign`: lower-case hex. A sink with a secret of its own makes its own. */
+  /** The signature of the body, set by `sign`: lower-case hex. A sink with its own secret makes its own. */
   readonly signature?: string
-  /** What `orderBy` of a destination answered for the event. It is asked once, and the answer is stored with the event. */
+  /** The answer of `orderBy` of a destination, which is asked once; it is stored with the event. */
   readonly orderKey?: string
   readonly members?: never
   readonly frame?: never
   readonly closedBy?: never
 }
 
-/** Many events that are sent as one body. Plain data, as is every payload: it may be stored and sent by another process. */
+/** Many events that are sent as one body. Plain data, as is every payload: another process may send it. */
 export interface BatchPayload<out A, out F extends Frame = Frame> {
   /** The batch's own id. */
   readonly id: string
@@ -102,7 +104,7 @@ export interface ItemBatch<out A> {
   readonly id: string
   /** The items, in their order. */
   readonly items: ReadonlyArray<A>
-  /** The sum of what `sizeOf` answered for them. */
+  /** The sum of their `sizeOf`. */
   readonly byteLength: number
   readonly closedBy: ClosedBy
 }
@@ -110,7 +112,7 @@ export interface ItemBatch<out A> {
 /** Something encoded, ready to be sent as often as needed: one event, or a batch, which has `members`. */
 export type Payload<A> = EventPayload<A> | BatchPayload<A>
 
-/** Whether a value that code without types gave is a payload. */
+/** Whether a value of code without types is a payload. */
 export const isPayload = (value: unknown): value is Payload<unknown> =>
   isRecord(value) &&
   // Not read: an event that waits is parsed from its text at each look.
@@ -127,7 +129,7 @@ interface Marked {
 
 const isMarked = <P extends Payload<unknown>>(payload: P): payload is P & Marked => SIGNED in payload
 
-/** What the body is made of. */
+/** The texts of the body, in order. */
 const textsOf = ({ text, members, frame }: Payload<unknown>): ReadonlyArray<string> =>
   members === undefined ? [text] : [frame.prefix, frame.suffix, ...members.map((each) => each.text)]
 
@@ -141,25 +143,25 @@ export const withSignature = <P extends Payload<unknown>>(payload: P, signature:
   return signed
 }
 
-/** Whether the body was changed after `sign`. False for one that has been stored as JSON: it has no mark. */
+/** Whether the body was changed after `sign`. False for one stored as JSON: it has no mark. */
 export const isChangedAfterSign = (payload: Payload<unknown>): boolean => {
   if (!isMarked(payload)) return false
   const [texts, signed] = [textsOf(payload), payload[SIGNED]]
   return texts.length !== signed.length || texts.some((text, at) => text !== signed[at])
 }
 
-/** What V8 keeps of an event that waits beside its text: the payload, its entry, and their places in the queues (measured). */
+/** V8's memory of a waiting event beside its text: payload, entry and places in the queues (measured). */
 const HELD_BESIDE_TEXT = 320
 
 const TWO_BYTE_CHARACTER = /[^\u0000-\u00ff]/
 
-/** The memory that an event takes while it waits as its text: V8 needs two bytes a character if one of them is above U+00FF. */
+/** The memory of an event that waits as text: V8 needs two bytes a character if one is above U+00FF. */
 export const heldBytes = ({ text, byteLength }: EventPayload<unknown>): number => {
   const isWide = byteLength > text.length && TWO_BYTE_CHARACTER.test(text)
   return HELD_BESIDE_TEXT + (isWide ? 2 * text.length : byteLength)
 }
 
-/** What an event of at most `limit` bytes takes at most. */
+/** The most memory of an event of at most `limit` bytes. */
 export const maxHeldBytes = (limit: number): number => HELD_BESIDE_TEXT + 2 * limit
 
 /** Whether a value is a batch, of payloads or of any items. */
@@ -181,8 +183,8 @@ export const bodyOf = (payload: Payload<unknown>, now: number): string => {
 const COMMA = 0x2c
 
 /**
- * Writes each text to its place in one buffer of the known size: nothing is joined and nothing copied twice. Undefined if a text does not
- * have the bytes that its payload says.
+ * Writes each text to its place in one buffer of the known size: nothing is joined and nothing copied twice.
+ * Undefined if a text does not have the bytes of its payload.
  */
 const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: number): Buffer | undefined => {
   const suffix = endOf(frame, now)
@@ -224,7 +226,7 @@ const textOf = (body: unknown): string | undefined => {
   }
 }
 
-/** Writes a body that holds only what JSON can hold, such as that of an event. Otherwise as `encodePayload`. */
+/** Writes a body that holds only JSON, such as that of an event. Otherwise as `encodePayload`. */
 export const writePayload = <A>(
   id: string,
   item: A,
@@ -254,10 +256,11 @@ const isEncoded = (body: unknown): boolean => {
 }
 
 /**
- * Writes a body once, as `JSON.stringify` does, and measures it once. Answers `Invalid` with the path of each fault for what JSON would bend
- * (`Map`, `Set`, a promise, binary data, NaN, an invalid Date, an object without fields that is no plain one, a key `__proto__`, more than 256
- * levels), for a payload, and for a body that is no object and no array, which
- * many receivers refuse; and `TooLarge` when it has more than `limit` bytes of UTF-8. Never throws.
+ * Writes a body once, as `JSON.stringify` does, and measures it once. Answers `Invalid` with the path of each
+ * fault for a value that JSON would bend (`Map`, `Set`, a promise, binary data, NaN, an invalid Date, an
+ * object of a class without fields, a key `__proto__`, more than 256 levels), for a payload, and for a body
+ * that is no object and no array, which many receivers refuse; and `TooLarge` when it has more than `limit`
+ * bytes of UTF-8. Never throws.
  *
  * @param limit bytes; default 64,000
  *

@@ -37,18 +37,18 @@ const fromText = (text: string): string | undefined => {
   return fromMillis(moment.setUTCHours(number(4), number(5) - offset, number(6), millis))
 }
 
-/** The instant of a `Date`, NaN if it has none; undefined for everything else, such as an object with the prototype of a Date. */
+/** The instant of a real `Date`, NaN if it has none; undefined for everything else. */
 const millisOf = (value: unknown): number | undefined =>
   types.isDate(value) ? Date.prototype.getTime.call(value) : undefined
 
-/** The timestamp of a `Date` or of an ISO 8601 string with a zone; undefined for everything else. Never throws. */
+/** The timestamp of a `Date` or an ISO 8601 string with a zone; else undefined. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {
   if (typeof value === 'string') return CANONICAL.test(value) ? value : fromText(value)
   const millis = millisOf(value)
   return millis === undefined ? undefined : fromMillis(millis)
 }
 
-/** What is wrong with a value that is no timestamp. */
+/** The fault of a value that is no timestamp. */
 export const notATimestamp = (value: unknown): string => {
   const wanted = 'must be a Date or an ISO 8601 date and time with a zone, such as 2024-02-29T12:00:00.000Z'
   if (value === undefined) return `is missing: it ${wanted}`

@@ -1,5 +1,5 @@
 /**
- * A message as the public tracking convention writes it: what the client sends and a collector accepts.
+ * A message of the public tracking convention, as the client sends and a collector accepts it.
  *
  * @module
  */
@@ -49,15 +49,15 @@ type MemberOf<E, Key> = E extends unknown ? (Key extends keyof E ? E[Key] : neve
 type Members = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
 
 /**
- * The message for an event. The order of the keys never changes. `properties` and `traits` are there only if they hold something (a screen's
- * as given). `context` always has a `library`: the caller's own if it is an object, else the given one. The message shares its data
- * with the event: write it at once.
+ * The message for an event. The order of the keys never changes. `properties` and `traits` are there only if
+ * they hold something (a screen's as given). `context` always has a `library`: the caller's own if it is an
+ * object, else the given one. The message shares its data with the event: write it at once.
  *
  * @example
  * import { Event, toTrackingMessage } from 'headrace/events'
  * import { isRight } from 'fp-ts/lib/Either.js'
  *
- * const decoded = Event.decode({ type: 'identify', userId: 'u1', messageId: 'm1', timestamp: '2024-02-29T12:00:00Z' })
+ * const decoded = Event.decode({ type: 'identify', userId: 'u1', messageId: 'm1' })
  * if (isRight(decoded) && decoded.right.type !== 'delete')
  *   console.log(toTrackingMessage(decoded.right, { name: 'mine', version: '1.0.0' }).context)
  * // => { library: { name: 'mine', version: '1.0.0' } }
@@ -83,8 +83,8 @@ export const toTrackingMessage = (event: Tracked, library: Library): TrackingMes
 }
 
 /**
- * The frame of the public tracking convention: `{"batch":[…],"sentAt":"…"}`. The time of sending is written at each attempt and has a
- * fixed width, so the bytes of a batch are exact beforehand.
+ * The frame of the public tracking convention: `{"batch":[…],"sentAt":"…"}`. The time of sending is written
+ * at each attempt and has a fixed width, so the bytes of a batch are exact beforehand.
  *
  * @example
  * import { trackingFrame } from 'headrace/events'

@@ -1,6 +1,6 @@
 /**
- * What a webhook receives. Only this file knows that an alias is written with the keys "Previous ID" and "User ID", and that every kind but
- * delete carries `version` 1.
+ * The body of a webhook. Only this file knows that an alias is written with the keys "Previous ID" and "User
+ * ID", and that every kind but delete carries `version` 1.
  *
  * @module
  */
@@ -56,14 +56,15 @@ export type WireBody = t.TypeOf<typeof WireBody>
 type KeysOf<B> = B extends unknown ? keyof B : never
 
 /**
- * The body that a webhook receives for an event. It shares its data with the event, and no key has the value undefined. It leaves out
- * `integrations`, and the `messageId` of a delete.
+ * The body that a webhook receives for an event. It shares its data with the event, and no key has the value
+ * undefined. It leaves out `integrations`, and the `messageId` of a delete.
  *
  * @example
  * import { toWebhookBody } from 'headrace/events'
  * import type { Event } from 'headrace/events'
  *
- * const event: Event = { type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }
+ * const timestamp = '2024-02-29T12:00:00.000Z'
+ * const event: Event = { type: 'delete', userId: 'u1', timestamp, messageId: 'm1' }
  * console.log(JSON.stringify(toWebhookBody(event)))
  * // => {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
  */
@@ -111,19 +112,19 @@ const eventOf = (body: WireBody): Forwarded => {
   return { ...alias, previousId, userId }
 }
 
-/** The event in a body of our own that was stored: its members are not checked again. Undefined if it is no such body. */
+/** The event in a stored body of our own: its members are not checked again. Undefined for other bodies. */
 export const eventInStored = (body: unknown): Forwarded | undefined =>
   // The store has a checksum, so a body that names a kind is as it was written.
   isRecord(body) && Object.hasOwn(members, String(body['type'])) ? eventOf(body as WireBody) : undefined
 
 /**
- * The codec between bodies and events, for receivers and for stores. `decode` then `encode` gives back every body that headrace sends;
- * `encode` then `decode` gives back the event.
+ * The codec between bodies and events, for receivers and for stores. `decode` then `encode` gives back every
+ * body that headrace sends; `encode` then `decode` gives back the event.
  */
 export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
   (value): value is Forwarded =>
-    // Of what is no event it makes no body.
+    // A value that is no event makes no body.
     O.getOrElse(() => false)(O.tryCatch(() => WireBody.is(toWebhookBody(value as Forwarded)))),
   (input, context) => {
     // Its faults are those of the union, which name `type` and the kinds.

@@ -16,9 +16,11 @@ import { postTo, type Posting } from './post.ts'
 
 /** How the requests are made. Every option may be left out. */
 export interface IngestionOptions extends RequestOptions {
-  /** Milliseconds for one request in whole: name look-up, connection, TLS, headers and body. Default 10,000. */
+  /** Milliseconds for a whole request: name look-up, connection, TLS, headers and body. Default 10,000. */
   readonly timeout?: number
-  /** Whether requests keep the process alive. Default true; false for a program that drains before it ends. */
+  /**
+   * Whether requests keep the process alive. Default true; false for a program that drains before its end.
+   */
   readonly holds?: boolean
 }
 
@@ -49,7 +51,7 @@ const ingestionSettings: Option<IngestionSettings> = optionsWith<IngestionSettin
   holds: optional(flag),
 }))
 
-/** What is wrong with the settings of an ingestion sink: every fault at once, each with its path, none with a value in it. */
+/** The faults of the settings of an ingestion sink, each with its path and without a value. */
 export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
   const decoded = decodeOptions(ingestionSettings, settings)
   return isLeft(decoded) ? decoded.left : []
@@ -74,7 +76,7 @@ const reasonOf = (error: unknown): string | undefined =>
 /** Jitsu's errors are texts, such as `Message ID: m1: event is too large`. */
 const TEXT_WITH_ID = /^Message ID: (.*?): /
 
-/** What an error of a batch of `count` names: a message by its index, else the messages that have an id. */
+/** The message that an error of a batch of `count` names: its index, else the messages that have an id. */
 const nameIn = (error: unknown, count: number): number | string | undefined => {
   if (typeof error === 'string') return TEXT_WITH_ID.exec(error)?.[1]
   const { index, messageId, message_id: snake }: Fields = isRecord(error) ? error : {}
@@ -82,7 +84,7 @@ const nameIn = (error: unknown, count: number): number | string | undefined => {
   return firstText(messageId, snake)
 }
 
-/** What each error names, and the error. They are a list, or an object by message id. */
+/** Each named message with its error. Errors are a list, or an object by message id. */
 const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<number | string, unknown> => {
   const known = new Set(ids)
   const named = new Map<number | string, unknown>()
@@ -95,9 +97,10 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
 }
 
 /**
- * The verdict by status, after the answer's body was read. A JSON body with `"ok":false` changes a status that says delivered: the messages
- * that it names are refused, each with its reason, or all of them if it names none or has `okEvents: 0`. The text of another body is the
- * detail of a refusal. A receiver may repeat the request, so the write key is replaced before a text is cut.
+ * The verdict by status, after the answer's body was read. A JSON body with `"ok":false` changes a status
+ * that says delivered: the messages that it names are refused, each with its reason, or all of them if it
+ * names none or has `okEvents: 0`. The text of another body is the detail of a refusal. A receiver may repeat
+ * the request, so the write key is replaced before a text is cut.
  */
 export const judging = (writeKey: string, credentials: string) => {
   const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
@@ -156,7 +159,7 @@ export const bareIngestion = (
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
   const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
   const judge = judging(writeKey, credentials)
-  // The time limit stands inside of what waits for the body: when it ends a body, the status decides.
+  // The time limit stands inside the wait for the body: when it ends a body, the status decides.
   const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
   const post = withTimeout({ timeout })(postTo(url, fixed, how, (posting: Posting) => posting))
   return makeLayer<Posting, Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {

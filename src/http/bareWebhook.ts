@@ -21,21 +21,22 @@ export interface WebhookOptions extends RequestOptions {
   /** Http or https; without credentials, white space, control characters and backslashes. */
   readonly url: string
   /**
-   * Signs the body of every request, in place of the secret that the payload was signed with. A function is asked at each attempt; if it
-   * throws, or answers no secret, the attempt is a `Defect` and may be tried again.
+   * Signs the body of every request, in place of the payload's secret. A function is asked at each attempt;
+   * if it throws, or answers no secret, the attempt is a `Defect` and may be tried again.
    */
   readonly secret?: SecretSource
-  /** Milliseconds for one attempt, from its request to the status of the answer. `Infinity` for no limit. Default 5,000. */
+  /** Milliseconds of one attempt, from its request to the status. `Infinity` for no limit. Default 5,000. */
   readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
   /**
-   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of headrace's own. It connects by itself,
-   * so `egress` is checked for the text of the URL only, and not for the addresses that its name has; `tls` and `connectWithin` cannot be
-   * given; undici's own limits of time apply too. It is not closed with the sink.
+   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of
+   * headrace's own. It connects by itself, so `egress` is checked for the text of the URL only, and not for
+   * the addresses that its name has; `tls` and `connectWithin` cannot be given; undici's own limits of time
+   * apply too. It is not closed with the sink.
    */
   readonly dispatcher?: Dispatcher
-  /** The name of a header that carries the message id, for receivers that deduplicate. Default: none is sent. */
+  /** The name of a header with the message id, for receivers that deduplicate. Default: none is sent. */
   readonly messageIdHeader?: string
   /** Default `headrace/1.0`. */
   readonly userAgent?: string
@@ -55,7 +56,7 @@ const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader })
 /** Visible ASCII without `%`. */
 const PLAIN = /^[\x21-\x24\x26-\x7e]+$/
 
-/** An id may hold any character, a header may not. Other ids than plain ones are percent-encoded, so no two have one value. */
+/** Percent-encodes an id that is not plain, for a header. No two ids have one value. */
 const inHeader = (id: string): string =>
   PLAIN.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
 

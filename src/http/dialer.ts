@@ -5,7 +5,7 @@ import type { Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
 import { secureContextOf, type TlsOptions } from './tls.ts'
 
-/** Connects, and answers once: an error, or a socket that is ready. A cancel destroys the socket, and there is no answer. */
+/** Connects, and answers once: an error, or a ready socket. A cancel destroys it without an answer. */
 export type Dial = (done: (...answer: [Error, null] | [null, Socket]) => void) => Cancel
 
 const KEEP_ALIVE_PROBE_MS = 60_000
@@ -38,8 +38,9 @@ const INTERIM = /^HTTP\/1\.\d 1(?!01)/
 const MAX_INTERIM = 16_384
 
 /**
- * Takes interim answers (100, 102, 103) out of what undici reads from the socket: it destroys the socket at `100 Continue`, which a server
- * may send unasked (RFC 9110, 15.2). The result is to be called before each request.
+ * Takes interim answers (100, 102, 103) out of the bytes that undici reads: it destroys the socket at `100
+ * Continue`, which a server may send unasked (RFC 9110, 15.2). The result is to be called before each
+ * request.
  */
 export const skipInterimAnswers = (socket: Socket): (() => void) => {
   const read = socket.read.bind(socket)
@@ -76,9 +77,10 @@ export const skipInterimAnswers = (socket: Socket): (() => void) => {
 const unheld = (socket: Socket): Socket => Object.assign(socket.unref(), { ref: () => socket })
 
 /**
- * Connections are made here and not by undici, for three reasons: each address is checked before it is dialled, the time limit is exact
- * and comes from our clock, and a cancelled request takes its socket along. `timeout` is milliseconds for name look-up, connection and TLS
- * together; `holds`: an open connection keeps the process alive.
+ * Connections are made here and not by undici, for three reasons: each address is checked before it is
+ * dialled, the time limit is exact and comes from our clock, and a cancelled request takes its socket along.
+ * `timeout` is milliseconds for name look-up, connection and TLS together; `holds`: an open connection keeps
+ * the process alive.
  */
 export const dialer = (
   url: URL,

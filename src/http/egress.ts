@@ -1,6 +1,6 @@
 /**
- * Which addresses may be dialled. A URL that a customer chose can point into the host's own network, or at the address where a cloud
- * serves its credentials. Every address is checked here, in every spelling.
+ * Which addresses may be dialled. A URL that a customer chose can point into the host's own network, or at
+ * the address where a cloud serves its credentials. Every address is checked here, in every spelling.
  *
  * @module
  */
@@ -25,11 +25,11 @@ const blocksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<Block> =>
 
 const LAST_FOUR = [12, 13, 14, 15]
 
-/** Transitions from IPv6 to IPv4, the bytes of an address at which the IPv4 address stands, and a mask for each. */
+/** Transitions from IPv6 to IPv4, the bytes where the IPv4 address stands, and a mask for each. */
 const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>, number?]> = [
   // Mapped, compatible, translated, NAT64.
   [blocksOf('::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96'), LAST_FOUR],
-  // NAT64 with a prefix of the local network (RFC 8215) of unknown length: the address may be at four places (RFC 6052).
+  // NAT64 with a local prefix (RFC 8215) of unknown length: the address has four places (RFC 6052).
   ...[[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR].map(
     (places) => [blocksOf('64:ff9b:1::/48'), places] as const,
   ),
@@ -54,9 +54,11 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
 
 /** Which addresses may be dialled. */
 export interface EgressRules {
-  /** `network`, the default: all but link-local and cloud metadata addresses. `public`: only addresses of the public internet. */
+  /**
+   * `network`, the default: all but link-local and cloud metadata addresses. `public`: the public internet.
+   */
   readonly to?: 'network' | 'public'
-  /** Exceptions: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which then may resolve to any address. */
+  /** Exceptions: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which may resolve to any address. */
   readonly allow?: ReadonlyArray<string>
 }
 
@@ -175,7 +177,7 @@ export const egressOption: Option<Egress> = option('egress rules', (value) => {
 
 const besideSettings = strict({ egress: optional(egressOption) })
 
-/** Decoded settings with the faults of the egress rules that a host gives beside them: for wrong ones the default would count. */
+/** Decoded settings with the faults of the host's egress rules: for wrong ones the default would count. */
 export const withEgressFaults = <A>(
   egress: unknown,
   decoded: Either<ReadonlyArray<Fault>, A>,
@@ -186,8 +188,9 @@ export const withEgressFaults = <A>(
 }
 
 /**
- * The look-up for connections to one URL: the forbidden addresses are left out, and the connection is made to one that was checked, so
- * a name that resolves to another address a moment later changes nothing. Literal addresses are not looked up: check them before.
+ * The look-up for connections to one URL: the forbidden addresses are left out, and the connection is made to
+ * a checked one, so a name that resolves to another address a moment later changes nothing. Literal addresses
+ * are not looked up: check them before.
  */
 export const guardedLookup =
   (guard: Guard, lookup: Lookup = processLookup): LookupFunction =>

@@ -1,5 +1,6 @@
 /**
- * The options that HTTP sinks share, and their checks before anything runs. No fault holds a URL, a secret or a header's value.
+ * The options that HTTP sinks share, and their checks before anything runs. No fault holds a URL, secret or
+ * header value.
  *
  * @module
  */
@@ -36,9 +37,9 @@ export interface RequestOptions {
   readonly tls?: TlsOptions
   /** Which addresses are dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /** What a status means. Default: `statusTable`. */
+  /** The meaning of each status. Default: `statusTable`. */
   readonly statuses?: StatusTable
-  /** Requests at a time, each on a connection of its own; 10,000 more may wait, then `queueFull`. Default 16. */
+  /** Requests at a time, each on its own connection; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number
 }
 
@@ -60,7 +61,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['transfer-encoding', 'upgrade', 'user-agent', 'x-signature'],
 ])
 
-/** What is wrong with a header name. `taken` has names that cannot be set either. */
+/** The fault of a header name. Names in `taken` cannot be set either. */
 const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
   if (!TOKEN.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
   const folded = name.toLowerCase()
@@ -87,10 +88,7 @@ export const userAgentOption: Option<string> = checked((value) =>
   faultsAt('', value === '' ? 'must not be empty' : valueFault(value)),
 )
 
-/**
- * Static headers. `taken` has the names that the sink itself sets. A name that is not valid may hold anything: its index
- * is named instead.
- */
+/** Static headers. `taken`: the sink's own names. A wrong name may hold anything: its index is named. */
 export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonly<Record<string, string>>> =>
   checked<Readonly<Record<string, string>>>((headers) => {
     if (!isRecord(headers)) return [{ path: '', message: 'must be an object of names and values' }]
@@ -133,8 +131,8 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefi
 }
 
 /**
- * The URL of a receiver, as text. A literal address is checked by the egress rules after parsing, so every spelling of it is found. The
- * rules need not be checked before: for wrong ones the default counts.
+ * The URL of a receiver, as text. A literal address is checked by the egress rules after parsing, so every
+ * spelling of it is found. Wrong rules count as the default.
  */
 export const urlOption = (egress?: unknown): Option<string> =>
   checked((url) => faultsAt('', ...urlFaults(url, egress)))
@@ -143,7 +141,7 @@ type Credentials = Pick<RequestOptions, 'headers' | 'tls'> & { readonly url: str
 
 const HIDDEN = '[hidden]'
 
-/** The same settings, which `util.inspect` and JSON show without what may be a credential: header values, `tls`, and the URL's query. */
+/** The same settings; `util.inspect` and JSON show no header values, no `tls` and no query of the URL. */
 export const withoutCredentials = <A extends Credentials>(settings: A): A => {
   const { url, headers, tls } = settings
   const shown = {
@@ -166,7 +164,7 @@ export const secretOption: Option<Secret> = option('a secret', (value) => {
 
 /** The same, or a function that is asked for it at each attempt. Its answer is checked then. */
 export const secretSourceOption = option<SecretSource>('a secret', (value) =>
-  // What a function answers cannot be known beforehand.
+  // A function's answer is checked when it is called.
   typeof value === 'function' ? right(value as () => Secret | string) : decodeOptions(secretOption, value),
 )
 
@@ -177,12 +175,12 @@ const requestShape = {
   connections: optional(wholeNumber('connections', 1)),
 }
 
-/** The shared options and those of one sink. Its options may depend on what was given: a URL is checked by the egress rules. */
+/** The shared options and one sink's own, which may depend on the input: egress rules check a URL. */
 export const optionsWith = <A extends RequestOptions>(
   ownOf: (given: Fields) => Readonly<Record<Exclude<keyof A, keyof typeof requestShape>, Option<unknown>>>,
 ): Option<A> =>
   option('request options', (input) => {
     const shape = { ...requestShape, ...ownOf(isRecord(input) ? input : {}) }
-    // `A` is what its own options decode to; `RequestOptions` lists what the others do.
+    // `A` is the type of its own options; `RequestOptions` lists the others.
     return decodeOptions(strict(shape) as Option<unknown> as Option<A>, input)
   })

@@ -10,7 +10,7 @@ export type Lookup = (name: string, options: LookupAllOptions, done: Found) => v
 
 const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
-/** Whether name servers may say something else than the system: about a name without a dot, or one of the hosts file. */
+/** Whether name servers may differ from the system: for a name without a dot, or of the hosts file. */
 const isLocal = async (name: string, hostsFile: string): Promise<boolean> => {
   if (!name.includes('.')) return true
   const hosts = await readFile(hostsFile, 'latin1').catch(() => '')
@@ -40,8 +40,9 @@ const askNameServers = async (name: string): Promise<ReadonlyArray<LookupAddress
 }
 
 /**
- * Asks the name servers, and then the system if they find nothing. A look-up of the system occupies a thread until it ends, and libuv has
- * two for them: names of silent servers have one. Look-ups of one name at the same time are one.
+ * Asks the name servers, and then the system if they find nothing. A look-up of the system occupies one of
+ * libuv's two threads for them until it ends: names of silent servers have one. Look-ups of one name at the
+ * same time are one.
  */
 export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
   const callers = new Map<string, ReadonlyArray<Found>>()

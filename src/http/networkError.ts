@@ -32,7 +32,7 @@ const certificates: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'the certificate is not valid yet: check the clocks of both machines',
 }
 
-/** A receiver's alert about our own certificate; the first half of the word differs between versions of OpenSSL. */
+/** A receiver's alert about our certificate; the word's first half differs between versions of OpenSSL. */
 const ALERT = /^ERR_SSL_\w+_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA)$/
 
 /** Node's other codes for a chain that does not verify. */
@@ -73,12 +73,13 @@ const meaningOf = (code: string, isSent: boolean): Refused | Retryable => {
   return retryable('network', { detail: isSent ? detail : `${detail}; no request was sent` })
 }
 
-/** Equal failures are one object: all events that wait for a dead receiver share it (480 to 170 bytes an event). */
+/** Equal failures are one object, shared by all waiting events (480 to 170 bytes an event). */
 const meanings = new Map<string, Refused | Retryable>()
 
 /**
- * What an error of the network means: certificates and blocked addresses are final, the rest may pass. The words are ours and not the
- * error's, whose text may hold parts of the request. `isSent`: the request had begun to go out, so the receiver may have got it.
+ * The failure of a network error: certificates and blocked addresses are final, the rest may pass. The words
+ * are ours and not the error's, whose text may hold parts of the request. `isSent`: the receiver may have got
+ * the request.
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
   const given = 'code' in error && typeof error.code === 'string' ? error.code : ''

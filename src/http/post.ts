@@ -34,7 +34,7 @@ export interface PostOptions extends RequestOptions {
   readonly signer?: (() => Signer) | undefined
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
-  /** Whether a request keeps the process alive. A connection that is being made does in any case. Default true. */
+  /** Whether a request keeps the process alive. Connecting does in any case. Default true. */
   readonly holds?: boolean
   /** Of the host: the requests go through it, and a cancelled one is aborted. */
   readonly dispatcher?: Dispatcher
@@ -51,7 +51,7 @@ interface Job {
   slot: Slot | undefined
 }
 
-/** A payload as it is sent. Sinks of one attempt share it: writing and signing are 15 to 30 % of the cost of five URLs. */
+/** A payload's bytes, shared by the sinks of an attempt: writing and signing are 15 to 30 % of five URLs. */
 interface Wire {
   readonly payload: Payload<unknown>
   readonly bytes: Uint8Array
@@ -59,7 +59,7 @@ interface Wire {
   readonly signatures: Array<{ readonly signer: Signer; readonly signature: string }>
 }
 
-/** A connection and the job on it. Without a job, what undici says of it is ignored. */
+/** A connection and the job on it. Without a job, undici's reports are ignored. */
 interface Slot {
   readonly client: Dispatcher
   readonly handler: Dispatcher.DispatchHandler
@@ -98,10 +98,10 @@ const wireOf = (payload: Payload<unknown>, attempt: Attempt): Wire => {
 }
 
 /**
- * A sink that posts to one URL, on connections of its own, so that a URL that hangs delays no other: without queue, without limit of time.
- * The verdict comes at the status line, the end when the body of the answer is read or dropped; a cancel destroys the socket in any phase.
- * It connects at the first request and keeps idle connections for some seconds. `fixed` are headers of every request beside the
- * Content-Type.
+ * A sink that posts to one URL, on connections of its own, so that a URL that hangs delays no other: without
+ * queue, without limit of time. The verdict comes at the status line, the end when the body of the answer is
+ * read or dropped; a cancel destroys the socket in any phase. It connects at the first request and keeps idle
+ * connections for some seconds. `fixed` are headers of every request beside the Content-Type.
  */
 export const postTo = <A>(
   url: URL,
@@ -114,7 +114,7 @@ export const postTo = <A>(
   const name = nameOf(url)
   const path = url.pathname + url.search
   const guard = guardOf(options.egress)
-  // A connection outlives the attempt that opens it, so it has the time of the machine. It holds the process itself.
+  // A connection outlives its first attempt, so it has the time of the machine. It holds the process itself.
   const dial = dialer(url, guard, guardedLookup(guard), tls, connectWithin, backgroundClock, holds)
   const allFixed = [...fixed, ...Object.entries(options.headers ?? {}).flat()]
 
@@ -140,8 +140,9 @@ export const postTo = <A>(
   }
 
   /**
-   * A connection with one request at a time. It is an undici client of its own: in undici's pool a cancelled request leaves its
-   * connection behind, and here a cancel knows which socket to destroy. Measured: as fast as the pool's `dispatch`.
+   * A connection with one request at a time. It is an undici client of its own: in undici's pool a cancelled
+   * request leaves its connection behind, and here a cancel knows its socket. Measured: as fast as the pool's
+   * `dispatch`.
    */
   const openSlot = (): Slot => {
     let cancelDial: Cancel = () => undefined
@@ -152,7 +153,7 @@ export const postTo = <A>(
     const client: Dispatcher =
       dispatcher ??
       new Client(url.origin, {
-        // What a socket says runs in the context in which it was made, and it outlives its first request.
+        // Events of a socket run in the context in which it was made, and it outlives its first request.
         connect: (_options, done) =>
           own(() => {
             cancelDial = dial((...answer) => {

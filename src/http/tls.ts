@@ -29,7 +29,7 @@ const contextOf = ({ ca, cert, key }: TlsOptions): SecureContext =>
 /** Shared by all receivers: reading the roots takes 30 to 90 ms. */
 let byRoots: SecureContext | undefined
 
-/** The context of connections to a receiver. The roots are named, because the environment or the command line may add authorities to Node's. */
+/** The TLS context for a receiver. It names the roots, because the environment may add to Node's. */
 export const secureContextOf = (tls: TlsOptions): SecureContext => {
   if (tls.ca !== undefined) return contextOf(tls)
   if (tls.cert !== undefined) return contextOf({ ...tls, ca: rootCertificates.map(bytes) })

@@ -12,12 +12,14 @@ export type { TlsOptions } from './tls.ts'
 export type { WebhookOptions } from './bareWebhook.ts'
 
 /**
- * A sink that posts each payload to a URL, as JSON or in the payload's own format. The verdict is the status, and comes with the status
- * line; the delivery completes when the rest of the answer is read (at most 16 KiB) or dropped. Unsubscribing destroys the socket.
+ * A sink that posts each payload to a URL, as JSON or in the payload's own format. The verdict is the status,
+ * and comes with the status line; the delivery completes when the rest of the answer is read (at most 16 KiB)
+ * or dropped. Unsubscribing destroys the socket.
  *
- * Any 2xx is delivered; 408, 425, 429, 5xx, and a connection that fails or breaks may be tried again; a redirect, any other 4xx, a
- * certificate that does not verify and a forbidden address are final. It never follows a redirect, never
- * inflates, and sends nothing at or after `attempt.until`. What waits for one of its `connections` has not begun its `timeout`.
+ * Any 2xx is delivered; 408, 425, 429, 5xx, and a connection that fails or breaks may be tried again; a
+ * redirect, any other 4xx, a certificate that does not verify and a forbidden address are final. It never
+ * follows a redirect, never inflates, and sends nothing at or after `attempt.until`. A wait for one of its
+ * `connections` does not count towards its `timeout`.
  *
  * Its name is the URL up to the query, with a hash of the query if there is one.
  *
@@ -25,7 +27,11 @@ export type { WebhookOptions } from './bareWebhook.ts'
  *
  * @example
  * import { webhook } from 'headrace/sinks/webhook'
- * const sink = webhook({ url: 'https://receiver.example/hook?token=1', headers: { 'X-Api-Key': 'k' }, secret: 'correct horse' })
+ * const sink = webhook({
+ *   url: 'https://receiver.example/hook?token=1',
+ *   headers: { 'X-Api-Key': 'k' },
+ *   secret: 'correct horse',
+ * })
  * console.log(sink.name) // => https://receiver.example/hook?b35c04b9
  */
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {

@@ -12,7 +12,7 @@ const MAX_NAME = 100
 export const channelName = (tag: LogEvent['_tag']): string =>
   `headrace:${tag.charAt(0).toLowerCase()}${tag.slice(1)}`
 
-/** A text that may be logged: control characters could fake lines or steer a terminal, so each becomes a question mark. */
+/** A text for logs: each control character, which could fake lines or steer a terminal, becomes `?`. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
 
 /** Of a payload only its id is shown, of a call its `messageId`: any other item may be data as a whole. */
@@ -76,7 +76,7 @@ export const logLine = (event: LogEvent): string => oneLine(textOf(event))
 
 export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 
-/** A bundle may have been made without `debug`, and a missing log must not stop a delivery. It loads in 60 ms. */
+/** A bundle may lack `debug`, and a missing log must not stop a delivery. It loads in 60 ms. */
 const load = (): typeof createDebug | undefined => {
   try {
     // `require` has no types; this is the package that they describe.
@@ -87,8 +87,9 @@ const load = (): typeof createDebug | undefined => {
 }
 
 /**
- * The runtime log of `DEBUG=analytics`, or of `DEBUG=headrace:*` with one name for each kind of log event (`headrace:attempted`): one
- * line for each, on stderr. Undefined, with nothing loaded, unless the variable `DEBUG` is set at the call.
+ * The runtime log of `DEBUG=analytics`, or of `DEBUG=headrace:*` with one name for each kind of log event
+ * (`headrace:attempted`): one line for each, on stderr. Undefined, with nothing loaded, unless the variable
+ * `DEBUG` is set at the call.
  *
  * @example
  * import { debugListener, allListeners } from 'headrace/log'

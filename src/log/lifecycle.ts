@@ -10,12 +10,13 @@ import { serialQueue } from '../core/queue.ts'
 import { callSafely, listeners, type Listening } from './listeners.ts'
 import type { Listener } from './logEvent.ts'
 
-/** Is given what a subscriber threw, or what the promise that it returned rejected with. */
+/** Receives the error of a subscriber, or the rejection of its promise. */
 export type Report = (error: unknown) => void
 
 /**
- * A stream whose subscribers cannot end the process. RxJS throws a subscriber's error from a timer, which would end the process with every
- * event in memory. No operator can catch it, so `subscribe` wraps each subscriber, and `pipe` returns a stream of the same kind.
+ * A stream whose subscribers cannot end the process. RxJS throws a subscriber's error from a timer, which
+ * would end the process with every event in memory. No operator can catch it, so `subscribe` wraps each
+ * subscriber, and `pipe` returns a stream of the same kind.
  */
 export const contained = <T>(inner: Observable<T>, report: Report): Observable<T> => {
   const subscribe = (
@@ -35,7 +36,7 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
   }
 
   const pipe = (...operators: ReadonlyArray<OperatorFunction<never, unknown>>): Observable<never> => {
-    // The types of `pipe` say that each operator takes what the one before it gives.
+    // The types of `pipe` match each operator to the output of the one before it.
     const through = (before: Observable<unknown>, operator: OperatorFunction<never, unknown>) =>
       operator(before as Observable<never>)
     return contained(operators.reduce<Observable<unknown>>(through, inner) as Observable<never>, report)
@@ -45,8 +46,8 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
 }
 
 /**
- * A hot stream: it flows with and without subscribers. Every subscriber gets every value in the same order, also a value that a subscriber
- * causes. What a subscriber throws goes to `report`.
+ * A hot stream: it flows with and without subscribers. Every subscriber gets every value in the same order,
+ * also a value that a subscriber causes. Errors of a subscriber go to `report`.
  */
 export const hot = <T>(report: Report) => {
   const subject = new Subject<T>()
@@ -54,7 +55,7 @@ export const hot = <T>(report: Report) => {
   const emit = (value: T): void => subject.next(value)
   return {
     next: (value: T): void => {
-      // Skip `next` without subscribers: RxJS copies its list of observers all the same, which can be measured.
+      // Skips `next` without subscribers: RxJS copies its list of observers all the same (measured).
       if (subject.observed || order.busy()) order.take(emit, value)
     },
     complete: (): void => order.take(() => subject.complete(), undefined),

@@ -17,9 +17,10 @@ const channelOf = (tag: LogEvent['_tag']): Channel =>
 const refused = diagnostics.channel('headrace:refused')
 
 /**
- * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:notAccepted`, `headrace:unknownKeys`,
- * `headrace:accepted`, `headrace:attempted`, `headrace:urlSkipped`, `headrace:waiting`, `headrace:ended`, `headrace:defect`. The
- * message is the `LogEvent` itself, items included. Without subscribers it costs one check.
+ * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:notAccepted`,
+ * `headrace:unknownKeys`, `headrace:accepted`, `headrace:attempted`, `headrace:urlSkipped`,
+ * `headrace:waiting`, `headrace:ended`, `headrace:defect`. The message is the `LogEvent` itself, items
+ * included. Without subscribers it costs one check.
  *
  * An error that a subscriber throws ends the process: Node raises it as an uncaught exception.
  *
@@ -38,13 +39,13 @@ export const channel: Listener = (event) => {
   if (event._tag === 'NotAccepted' && refused.hasSubscribers) refused.publish(event)
 }
 
-/** Calls a function of the host. What it throws or rejects with goes to `onError` with the input. If `onError` throws too, it is dropped. */
+/** Calls a function of the host. Its error or rejection goes to `onError`, whose own errors are dropped. */
 export const callSafely = <A>(
   call: (input: A) => unknown,
   input: A,
   onError: (error: unknown, input: A) => void,
 ): void => {
-  // Called several times for each event, so nothing is allocated unless it fails.
+  // Runs several times for each event, so nothing is allocated unless it fails.
   try {
     const answer = call(input)
     if (isPromiseLike(answer))
@@ -55,8 +56,8 @@ export const callSafely = <A>(
 }
 
 /**
- * One listener made of several. Each is given every event. If one throws, or returns a promise that rejects, the others are given that
- * error as a `Defect`. Undefined ones are left out.
+ * One listener made of several. Each receives every event. If one throws, or returns a promise that rejects,
+ * the others receive that error as a `Defect`. Undefined ones are left out.
  *
  * @example
  * import { allListeners } from 'headrace/log'
@@ -85,7 +86,7 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
   }
 }
 
-/** What a person must know goes to the console unless the host gives a logger; the rest is silent. */
+/** Writes warnings and errors to the console unless the host gives a logger; the rest is silent. */
 const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
@@ -101,14 +102,14 @@ export interface Listening {
   readonly onEvent?: Listener
 }
 
-/** All listeners of a destination, client or collector: its own, the diagnostics channels, the debug log, the host's logger and `onEvent`. */
+/** All listeners of a part: its own, the diagnostics channels, the debug log, the host's and `onEvent`. */
 export const listeners = (
   { logger = consoleLogger, onEvent }: Listening,
   ...own: ReadonlyArray<Listener>
 ): Listener =>
   allListeners(...own, channel, debugListener(), logger === false ? undefined : toLogger(logger), onEvent)
 
-/** Whether `onEvent`, the debug log or a channel gets events of a kind. If not, the event need not be made (measured). `DEBUG` is read once. */
+/** Whether a listener gets events of a kind; if not, none need be made (measured). `DEBUG` is read once. */
 export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
   onEvent !== undefined || isDebugOn()
     ? () => true

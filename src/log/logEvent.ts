@@ -1,5 +1,5 @@
 /**
- * What happens inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values.
+ * Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values.
  *
  * @module
  */
@@ -57,7 +57,7 @@ export interface Waiting {
   readonly failure: Failure
   /** Milliseconds from now. */
   readonly delay: number
-  /** What set the delay, in words: `exponential from 1s x2, full jitter` or `Retry-After`. */
+  /** The cause of the delay, in words: `exponential from 1s x2, full jitter` or `Retry-After`. */
   readonly because: string
 }
 
@@ -75,7 +75,7 @@ export interface UnknownKeys {
   readonly keys: ReadonlyArray<string>
 }
 
-/** Something threw that should not: a sink, a store, a callback, a subscriber. Nothing was lost by it. @inline */
+/** A sink, a store, a callback or a subscriber threw and should not. Nothing was lost by it. @inline */
 export interface Defect {
   readonly _tag: 'Defect'
   readonly at: number
@@ -83,7 +83,7 @@ export interface Defect {
   readonly error: unknown
 }
 
-/** What happens inside a pipeline. `at` is milliseconds since 1970. */
+/** An event inside a pipeline. `at` is milliseconds since 1970. */
 export type LogEvent =
   NotAccepted | UnknownKeys | Accepted | Attempted | UrlSkipped | Waiting | Ended | Defect
 

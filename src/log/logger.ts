@@ -1,6 +1,6 @@
 /**
- * Where headrace writes what a person should know. The message says everything; the fields repeat it for machines (pino drops what follows
- * a message without a placeholder). Neither holds a payload, a secret or a header's value.
+ * The log for people. The message says everything; the fields repeat it for machines (pino drops any text
+ * after a message without a placeholder). Neither holds a payload, a secret or a header's value.
  *
  * @module
  */
@@ -51,13 +51,13 @@ const ignore = (): void => undefined
 const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) })
 
 /**
- * Writes what a person should know to a logger: a sink that fails, once for each cause until it works again, then that it
- * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden addresses are
- * errors, other failures warnings. Events that were refused or died, and defects, get a line for each reason at most every `quiet`
- * milliseconds (default 60,000), with their count. A sink that fails on and off works again after that time without a line.
- * What happens to each single message is in the runtime log, `debugListener`.
+ * Writes to a logger for people: a sink that fails, once for each cause until it works again, then that it
+ * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden
+ * addresses are errors, other failures warnings. Refused and dead events, and defects, get a line for each
+ * reason at most every `quiet` milliseconds (default 60,000), with their count. A sink that fails on and off
+ * works again after that time without a line. Each single message is in the runtime log, `debugListener`.
  *
- * No line holds a payload, and of an error that a host's own code threw only its kind and place.
+ * No line holds a payload, and of an error of a host's own code only its kind and place.
  *
  * @example
  * import { toLogger } from 'headrace/log'
@@ -79,7 +79,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     void Promise.resolve(call()).catch(ignore)
   }
 
-  /** Writes a line unless that cause was logged of this sink already, and adds to the failures of the sink. */
+  /** Counts a failure of the sink, and writes a line unless that cause was logged of it already. */
   const failed = (
     { sink, at, number }: Attempted | UrlSkipped,
     causes: ReadonlyArray<string>,

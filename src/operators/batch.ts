@@ -17,13 +17,15 @@ import { callSafely, channel } from '../log/listeners.ts'
 interface BatchLimits {
   /** The maximum number of members. Default 20; `Infinity` for no limit. */
   readonly maxCount?: number
-  /** The maximum size of a batch in bytes: of its body with frame and commas, or the sum of `sizeOf`. Default 500,000. */
+  /**
+   * The maximum bytes of a batch: of its body with frame and commas, or the sum of `sizeOf`. Default 500,000.
+   */
   readonly maxBytes?: number
   /** The maximum time that a member waits, in milliseconds. Default 5,000; `Infinity` for no limit. */
   readonly maxDelay?: number
   /**
-   * From when the delay counts. `firstItem` (default): from the first member of the batch. `lastFlush`: from the last batch, at
-   * first from the subscription; an item after a longer pause is then sent at once.
+   * The start of the delay. `firstItem` (default): the first member of the batch. `lastFlush`: the last
+   * batch, at first the subscription; an item after a longer pause is then sent at once.
    */
   readonly delayFrom?: 'firstItem' | 'lastFlush'
   /** Batches that are open at once with `by`. For one key more, the oldest batch is closed. Default 1,000. */
@@ -40,8 +42,9 @@ interface PayloadBatchLimits<F extends Frame> extends BatchLimits {
   /** The frame. Default: a JSON array. */
   readonly frame?: F
   /**
-   * Called once on unsubscription with what was not emitted: batches first, then single payloads. Default: each is published on
-   * the diagnostics channel `headrace:notAccepted` as `Closed`. To lose nothing, complete the source instead of unsubscribing.
+   * Receives, once on unsubscription, the payloads that were not emitted: batches first, then single ones.
+   * Default: each is published on the diagnostics channel `headrace:notAccepted` as `Closed`. To lose nothing,
+   * complete the source instead of unsubscribing.
    */
   readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
   readonly sizeOf?: never
@@ -60,11 +63,11 @@ export interface KeyedBatchOptions<F extends Frame, in A> extends PayloadBatchLi
 
 /** When a batch of any items is closed. */
 export interface ItemBatchOptions<in A> extends BatchLimits {
-  /** The bytes of an item, from 0; any other answer refuses the item. `() => 0` if only count and delay matter. */
+  /** The bytes of an item, from 0; other answers refuse it. `() => 0` if only count and delay matter. */
   readonly sizeOf: (item: A) => number
   /** As for payloads. */
   readonly by?: (item: A) => string
-  /** Called once on unsubscription with the items that were not emitted. Default as for payloads. */
+  /** Receives, once on unsubscription, the items that were not emitted. Default as for payloads. */
   readonly abandoned?: (items: ReadonlyArray<A>) => void
   readonly frame?: never
 }
@@ -125,11 +128,11 @@ interface Open<M, A> {
 
 type Refused = Refusal | Threw
 
-/** What is gathered, and what becomes of it. */
+/** The form of members and batches: of payloads, or of any items. */
 interface Form<V, M, A, B> {
   readonly frameSize: number
   readonly comma: number
-  /** Gives `add` the members of a value. Answers a refusal if there is none; throws a TypeError for what ends the stream. */
+  /** Gives `add` the members of a value, or answers a refusal. Throws a TypeError that ends the stream. */
   readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Refused | undefined
   readonly tooLarge: (member: M, size: number) => TooLarge
   readonly toBatch: (id: string, open: Open<M, A>, closedBy: ClosedBy) => B
@@ -142,7 +145,9 @@ const publishAsClosed =
     for (const each of given) channel({ _tag: 'NotAccepted', at: now(), refusal: closed(each) })
   }
 
-/** Asks a function of the host about an item. If it throws, or answers something else than `wanted`, that costs the item only. */
+/**
+ * Asks a function of the host about an item. An error, or an answer that is not `wanted`, costs that item.
+ */
 const asking =
   <A, T>(name: string, f: (item: A) => T, wanted: string, isRight: (answer: T) => boolean) =>
   (item: A, member: unknown): Either<Refused, T> => {
@@ -168,7 +173,7 @@ const gather = <L, V, M, A, B>(
   return new Observable<Either<L | Refused, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
     const waiting = queue<Either<L | Refused, B>>()
-    /** Ends the stream, after what waits. */
+    /** Ends the stream, after the waiting members. */
     let end: (() => void) | undefined
     const emitting = drainLoop(() => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next)
@@ -184,7 +189,7 @@ const gather = <L, V, M, A, B>(
       try {
         change(input)
       } catch (error) {
-        // What is no payload, or the caller's clock or `newId`.
+        // The error of a wrong payload, or of the caller's clock or `newId`.
         end ??= () => subscriber.error(error)
       }
       emitting.run()
@@ -194,7 +199,7 @@ const gather = <L, V, M, A, B>(
       cancelTimer = undefined
     }
     const close = (key: string, batch: Open<M, A>, closedBy: ClosedBy): void => {
-      // First what may throw: then the members are still here, and are handed back.
+      // First the calls that may throw: then the members are still here, and are handed back.
       const batched = right(form.toBatch(newId(), batch, closedBy))
       lastFlush = clock.monotonic()
       open.delete(key)
@@ -296,7 +301,7 @@ const gather = <L, V, M, A, B>(
 const SIGNED =
   'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
 
-/** Throws for what cannot be joined. */
+/** Throws for a payload that cannot be joined. */
 const joinable = <A>(payload: Payload<A>): Payload<A> => {
   // The type says so; code without types may still send something else.
   if (!isPayload(payload))
@@ -359,15 +364,17 @@ const ofItems = <A>(
 }
 
 /**
- * Gathers payloads into batches, or, with `sizeOf`, any items. A batch is closed for one reason, its `closedBy`: count, bytes, delay, flush, keys,
- * or the end of the source. When the source completes or fails, the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is
- * exact. An item too large for any batch is emitted at once as `TooLarge`, and the open batch goes on. Lefts pass at once.
+ * Gathers payloads into batches, or, with `sizeOf`, any items. A batch is closed for one reason, its
+ * `closedBy`: count, bytes, delay, flush, keys, or the end of the source. When the source completes or fails,
+ * the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is exact. An item too large
+ * for any batch is emitted at once as `TooLarge`, and the open batch goes on. Lefts pass at once.
  *
- * With `by` each key has a batch of its own, with limits of its own: at most `maxKeys` are open, and for one more the oldest is closed, by `keys`.
- * Order is kept within a key. A `by` that throws, or answers no string, costs its item only.
+ * With `by` each key has a batch of its own, with limits of its own: at most `maxKeys` are open, and for one
+ * more the oldest is closed, by `keys`. Order is kept within a key. A `by` that throws, or answers no string,
+ * costs its item only.
  *
- * Payloads stay the bytes that they are, joined in a frame. Items are not changed: `{ id, items, byteLength, closedBy }` is for a sink of
- * your own. A `sizeOf` that throws or answers no size costs its item only.
+ * Payloads keep their bytes, joined in a frame. Items are not changed: `{ id, items, byteLength, closedBy }`
+ * is for a sink of your own. A `sizeOf` that throws or answers no size costs its item only.
  *
  * @function
  * @throws ConfigError if an option is wrong or unknown.

@@ -17,11 +17,11 @@ import { batchOf, type Shape } from '../outbox/take.ts'
 export interface BulkOptions<in A> {
   /** The maximum number of items. Default 20. */
   readonly maxCount?: number
-  /** The maximum sum of `sizeOf`, unless one item alone is larger. Default 500,000; `Infinity` for no limit. */
+  /** The maximum sum of `sizeOf`; one larger item goes alone. Default 500,000; `Infinity` for no limit. */
   readonly maxBytes?: number
-  /** The maximum time that an item waits for others, in milliseconds. Default 5,000; `Infinity` for no limit. */
+  /** The milliseconds that an item may wait for others. Default 5,000; `Infinity` for no limit. */
   readonly maxDelay?: number
-  /** The bytes of an item, from 0; any other answer refuses the item. Default its `byteLength`, or 0 if it has none. */
+  /** The bytes of an item, from 0; other answers refuse it. Default its `byteLength`, or 0 if it has none. */
   readonly sizeOf?: (item: A) => number
 }
 

@@ -25,11 +25,13 @@ import { bulkOptions, lists, type BulkOptions } from './bulk.ts'
 export interface DeliverOptions {
   /** When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, for 4 h. */
   readonly retry?: RetryPolicy
-  /** Its first value cancels what is in flight. What has not ended is emitted as abandoned, and the stream completes. */
+  /**
+   * Its first value cancels deliveries in flight, emits unended items as abandoned, and completes the stream.
+   */
   readonly stop?: Observable<unknown>
   /**
-   * The maximum number of items in flight; the others wait in the outbox. Default 1,000. Retries take at most half of it; with 1
-   * a due retry goes first.
+   * The maximum number of items in flight; the others wait in the outbox. Default 1,000. Retries take at most
+   * half of it; with 1 a due retry goes first.
    */
   readonly maxInFlight?: number
   /** Receives log events. */
@@ -40,7 +42,7 @@ export interface DeliverOptions {
   readonly random?: Random
 }
 
-/** What to put before the sink of such items, in the words of a compiler's error. */
+/** The operator before the sink of such items, in the words of a compiler's error. */
 type NeededFor<S> = [S] extends [BatchPayload<unknown>]
   ? Hint<'put encode() and batch() before deliver'>
   : [S] extends [Payload<unknown>]
@@ -50,16 +52,17 @@ type NeededFor<S> = [S] extends [BatchPayload<unknown>]
 /** Options of `deliver` for a bulk sink, which takes many items in one delivery. */
 export interface BulkDeliverOptions<A> extends DeliverOptions {
   /**
-   * Delivers many items at once. Each is stored, retried, ended and dead-lettered by itself: a `Right` delivers all, a `Left` fails all, and
-   * a `PartlyFailed` says each by its place. `maxInFlight` counts items; there is room for at least one batch. With 1 batch at a time nothing
-   * new starts while a retry waits, which keeps the order.
+   * Delivers many items at once. Each is stored, retried, ended and dead-lettered by itself: a `Right`
+   * delivers all, a `Left` fails all, and a `PartlyFailed` says each by its place. `maxInFlight` counts
+   * items; there is room for at least one batch. With 1 batch at a time nothing new starts while a retry
+   * waits, which keeps the order.
    */
   readonly batch: BulkOptions<A>
   /** Where items wait. Default: in memory, 100,000 items and 256 MiB. */
   readonly outbox?: Outbox<A>
 }
 
-/** Without an outbox `deliver` takes any item that the sink takes; with one, the items of that outbox; with `batch`, single items. */
+/** Without an outbox `deliver` takes the sink's items; with one, the outbox's; with `batch`, single items. */
 export interface Deliver {
   <A>(
     sink: Sink<ReadonlyArray<A>>,
@@ -144,7 +147,7 @@ const run = <L, P, D>(
         )
         work.report({ _tag: 'Defect', at: work.now(), where: 'outbox', error })
       }
-      // Before the end: what follows may subscribe at once.
+      // Before the end, because its subscriber may subscribe again at once.
       inUse.delete(outbox)
       if (state === 'completed') subscriber.complete()
       else subscriber.error(state.error)
@@ -204,20 +207,24 @@ const run = <L, P, D>(
   })
 
 /**
- * Delivers each item to a sink, retries by a policy, and emits exactly one outcome for each: delivered, rejected, expired or
- * abandoned. An item for which the outbox has no room is emitted at once as a refusal. Lefts pass.
+ * Delivers each item to a sink, retries by a policy, and emits exactly one outcome for each: delivered,
+ * rejected, expired or abandoned. An item for which the outbox has no room is emitted at once as a refusal.
+ * Lefts pass.
  *
- * When the source completes, the stream goes on until each item has its outcome and nothing runs any more, and completes then; an
- * error of the source is passed on then. `stop` ends it early. Unsubscribing does too, and reports what was abandoned to `onEvent` only.
+ * When the source completes, the stream goes on until each item has its outcome and nothing runs any more,
+ * and completes then; an error of the source is passed on then. `stop` ends it early. Unsubscribing does too,
+ * and reports abandoned items to `onEvent` only.
  *
- * The outbox bounds what waits (by default 100,000 items and 256 MiB). To bound the requests in flight, wrap the sink in
- * `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted afterwards.
+ * The outbox bounds waiting items (by default 100,000 and 256 MiB). To bound the requests in flight, wrap the
+ * sink in `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; the results are
+ * emitted afterwards.
  *
- * One deliver works on an outbox at a time: the stream of a second one ends with an error that says what to do instead, until the first has
- * completed or is unsubscribed. Without `onEvent` log events go to the diagnostics channels and the debug log (`DEBUG=headrace:*`).
+ * One deliver works on an outbox at a time: the stream of a second one ends with an error that says how to
+ * mend it, until the first has completed or is unsubscribed. Without `onEvent` log events go to the
+ * diagnostics channels and the debug log (`DEBUG=headrace:*`).
  *
  * @function
- * @throws TypeError for what is no sink; ConfigError when an option is wrong or unknown.
+ * @throws TypeError for a value that is no sink; ConfigError when an option is wrong or unknown.
  *
  * ```
  * source   --a----b---|

@@ -26,7 +26,7 @@ export interface EncodeFormat<in A> extends EncodeOptions<A> {
 /** How items are written: a function for the body, which becomes JSON, or a format of its own. */
 export type BodyWriter<A> = ((item: A) => unknown) | EncodeFormat<A>
 
-/** Within a `pipe` the item is that of the stream; elsewhere it is what the writer takes. */
+/** Within a `pipe` the item is that of the stream; elsewhere it is the parameter of the writer. */
 export interface Encode {
   <A>(
     writer: BodyWriter<NoInfer<A>>,
@@ -76,18 +76,19 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
 }
 
 /**
- * Encodes each item once: the same bytes are measured, stored, signed, sent and retried. A body that JSON would change or cannot hold becomes
- * `Invalid` with the path of each fault, a body with too many bytes becomes `TooLarge`. An error thrown by a function of yours affects that
- * item only. Lefts pass.
+ * Encodes each item once: the same bytes are measured, stored, signed, sent and retried. A body that JSON
+ * would change or cannot hold becomes `Invalid` with the path of each fault, a body with too many bytes
+ * becomes `TooLarge`. An error thrown by a function of yours affects that item only. Lefts pass.
  *
- * For another format than JSON give `{ toBytes, contentType }`. `webhook` sends these bytes with that Content-Type, `sign` signs them, and a sink
- * of your own gets them with `bytesOf(payload, now)`.
+ * For another format than JSON give `{ toBytes, contentType }`. `webhook` sends these bytes with that
+ * Content-Type, `sign` signs them, and a sink of your own gets them with `bytesOf(payload, now)`.
  *
  *     in:   R(a)  L(x)  R(huge)
  *     out:  R(pa) L(x)  L(TooLarge)
  *
  * @function
- * @throws TypeError for what is neither a function nor a format; ConfigError for an option that is wrong or unknown.
+ * @throws TypeError for a value that is neither a function nor a format; ConfigError for an option that is
+ *   wrong or unknown.
  *
  * @example
  * import { encode, validate } from 'headrace'

@@ -1,6 +1,7 @@
 /**
- * Operators for the right side of a stream of `Either`. Lefts are items that have ended, and pass. A function that throws, or whose promise
- * rejects, costs its item and nothing else: that item comes out as `Threw`. So does an answer that is for another operator.
+ * Operators for the right side of a stream of `Either`. Lefts are items that have ended, and pass. A function
+ * that throws, or whose promise rejects, costs its item and nothing else: that item comes out as `Threw`. So
+ * does an answer that is for another operator.
  *
  * @module
  */
@@ -89,7 +90,8 @@ export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => 
  *     in:   R(a)    L(x) R(b)       f answers right(a') for a, left(y) for b
  *     out:  R(a')   L(x) L(y)
  *
- * For a function that is asynchronous too let `enrich` answer `{ result }`, and take it out with `flatMapRight(({ result }) => result)`.
+ * For a function that is asynchronous too let `enrich` answer `{ result }`, and take it out with
+ * `flatMapRight(({ result }) => result)`.
  *
  * @example
  * import { flatMapRight, lift } from 'headrace'
@@ -119,7 +121,8 @@ export interface FilterRight {
 }
 
 /**
- * Passes the items for which `isWanted` is true. Every other item comes out as `Skipped`, so that none disappears.
+ * Passes the items for which `isWanted` is true. Every other item comes out as `Skipped`, so that none
+ * disappears.
  *
  *     in:   R(1)          L(x) R(2)
  *     out:  L(Skipped(1)) L(x) R(2)
@@ -169,8 +172,9 @@ export interface EnrichOptions {
 const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1), 16) })
 
 /**
- * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted when the stream is
- * unsubscribed. Items above `concurrency` wait in memory: feed the pipeline with `pull` to bound them.
+ * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted
+ * when the stream is unsubscribed. Items above `concurrency` wait in memory: feed the pipeline with `pull` to
+ * bound them.
  *
  *     in:   R(a) R(b) L(x)            b is ready before a
  *     out:            R(a') R(b') L(x)

@@ -7,19 +7,20 @@ import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/secret.ts'
 
-/** A payload whose body is known before it is sent: of one event, or of a batch whose frame has no time of sending. */
+/** A payload whose body is known beforehand: of one event, or of a batch without a time of sending. */
 export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>
 
 /** A payload with the signature of its body. */
 export type Signed<P> = P & { readonly signature: string }
 
 /**
- * Signs the body of each payload as it passes, and keeps the signature in the payload, as data: it is stored and sent again with it. Sign
- * after `batch`, because the signature covers the whole body. A payload whose text is changed after `sign` is not sent: `webhook` and
- * `ingestion` refuse it, as `changedAfterSign`.
+ * Signs the body of each payload as it passes, and keeps the signature in the payload, as data: it is stored
+ * and sent again with it. Sign after `batch`, because the signature covers the whole body. A payload whose
+ * text is changed after `sign` is not sent: `webhook` and `ingestion` refuse it, as `changedAfterSign`.
  *
- * A secret that changes while events wait belongs to the sink (`webhook({ url, secret })`), which signs when it sends, and wins. So does the
- * secret for batches with a time of sending (`sentAt`): the compiler refuses them here, and from JavaScript the stream ends with a TypeError.
+ * A secret that changes while events wait belongs to the sink (`webhook({ url, secret })`), which signs when
+ * it sends, and wins. So does the secret for batches with a time of sending (`sentAt`): the compiler refuses
+ * them here, and from JavaScript the stream ends with a TypeError.
  *
  *     in:   R(a)         L(x)
  *     out:  R(a, signed) L(x)

@@ -22,10 +22,11 @@ const decoding =
   }
 
 /**
- * Passes what an io-ts codec accepts. The rest becomes `Invalid` with all its faults, each with its path. An error thrown by the
- * codec or a getter affects that item only.
+ * Passes what an io-ts codec accepts. The rest becomes `Invalid` with all its faults, each with its path. An
+ * error thrown by the codec or a getter affects that item only.
  *
- * `Event` decodes into a copy: later changes of the input have no effect. A codec of your own may return the input itself.
+ * `Event` decodes into a copy: later changes of the input have no effect. A codec of your own may return the
+ * input itself.
  *
  *     in:   a    x    b       x is not valid
  *     out:  R(a) L(x) R(b)
@@ -35,7 +36,8 @@ const decoding =
  * import { validate } from 'headrace'
  * import { of } from 'rxjs'
  * of({ type: 'track', userId: 7 }).pipe(validate(Event)).subscribe((each) => {
- *   if (each._tag === 'Left' && each.left._tag === 'Invalid') console.log(each.left.faults.map(({ path }) => path))
+ *   if (each._tag === 'Left' && each.left._tag === 'Invalid')
+ *     console.log(each.left.faults.map(({ path }) => path))
  * })
  * // => [ 'event', 'userId' ]
  */

@@ -14,17 +14,17 @@ export interface PlannedAttempt {
   readonly at: number
   /** Milliseconds since the end of the attempt before; 0 for the first. */
   readonly delay: number
-  /** What set that delay, in words; `first attempt` for the first. */
+  /** The cause of that delay, in words; `first attempt` for the first. */
   readonly because: string
 }
 
-/** What a plan assumes. */
+/** The assumptions of a plan. */
 export interface PlanOptions {
   /** Jitter draws from it; `() => 0.5` for a delay in the middle. */
   readonly random: Random
   /** How long each attempt takes until it fails, in whole milliseconds. Default 0. */
   readonly duration?: number
-  /** How attempt `number` ends, at `now` milliseconds since the start of the first. Default: each one fails and may be retried. */
+  /** The verdict of attempt `number` at `now` ms since the first. Default: each fails and may be retried. */
   readonly verdict?: (number: number, now: number) => Verdict
   /** The end of the list, because some policies have no end. Default 1,000. */
   readonly maxAttempts?: number
@@ -40,7 +40,8 @@ const planOptions = strict({
 const mayPass: Verdict = left(retryable('network'))
 
 /**
- * The attempts that a policy would make for an item, until it gives up. It uses the same `step` as real deliveries.
+ * The attempts that a policy would make for an item, until it gives up. It uses the same `step` as real
+ * deliveries.
  *
  * @throws ConfigError when `duration` is not a whole number from 0, or `maxAttempts` not one from 1.
  * @example
@@ -48,7 +49,8 @@ const mayPass: Verdict = left(retryable('network'))
  *
  * const attempts = plan(standard, { duration: 5_000, random: () => 0.5 })
  * console.log(attempts.length) // => 56
- * console.log(attempts[3]) // => { number: 4, at: 18500, delay: 2000, because: 'exponential from 1s x2, at most 10m, full jitter' }
+ * console.log(attempts[3]?.delay, attempts[3]?.because)
+ * // => 2000 exponential from 1s x2, at most 10m, full jitter
  */
 export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<PlannedAttempt> => {
   const {

@@ -1,8 +1,9 @@
 /**
- * When to try again, as a value. A policy is plain data: it combines with others, can be printed (`show`), and lists the attempts it would
- * make (`plan`). `step` decides by it, with three rules:
+ * When to try again, as a value. A policy is plain data: it combines with others, can be printed (`show`),
+ * and lists the attempts it would make (`plan`). `step` decides by it, with three rules:
  *
- * - `exponential`, shaped by `capDelay` and `fullJitter`, gives a delay. The longest delay wins; it is at least 1 ms.
+ * - `exponential`, shaped by `capDelay` and `fullJitter`, gives a delay. The longest delay wins; it is at
+ *   least 1 ms.
  * - `limitRetries` and `deadline` stop. Any of them may stop.
  * - `respectRetryAfter` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
  *
@@ -13,7 +14,7 @@ import type * as M from 'fp-ts/lib/Monoid.js'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, guarded, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
 
-/** What a policy is made of. Plain data; make it with the constructors, which check their numbers. */
+/** The parts of a policy. Plain data; make it with the constructors, which check their numbers. */
 export type RetryPolicy =
   | { readonly _tag: 'Always' }
   | { readonly _tag: 'Exponential'; readonly base: number; readonly factor: number }
@@ -28,7 +29,7 @@ export type RetryPolicy =
 export interface ExponentialOptions {
   /** The delay after the first failure, in whole milliseconds, at least 1. Default 1,000. */
   readonly base?: number
-  /** Each further failure multiplies the delay by it. At least 1, which keeps the delay constant. Default 2. */
+  /** Each further failure multiplies the delay by it. At least 1, for a constant delay. Default 2. */
   readonly factor?: number
 }
 
@@ -49,8 +50,8 @@ const exponentialOptions = strict({
  * @example
  * import { exponential, plan } from 'headrace/policy'
  *
- * const delays = plan(exponential({ base: 500 }), { maxAttempts: 4, random: () => 0 }).map((attempt) => attempt.delay)
- * console.log(delays) // => [ 0, 500, 1000, 2000 ]
+ * const attempts = plan(exponential({ base: 500 }), { maxAttempts: 4, random: () => 0 })
+ * console.log(attempts.map((attempt) => attempt.delay)) // => [ 0, 500, 1000, 2000 ]
  */
 export const exponential = (options: ExponentialOptions = {}): RetryPolicy => ({
   _tag: 'Exponential',
@@ -73,13 +74,14 @@ export const capDelay = (maxDelay: number): ((policy: RetryPolicy) => RetryPolic
 }
 
 /**
- * Draws each delay evenly from 0 up to what `policy` says, so that messages that failed together do not come back together. A draw of 0
- * becomes 1 ms. Jitter inside jitter counts once.
+ * Draws each delay evenly from 0 up to that of `policy`, so that messages that failed together do not come
+ * back together. A draw of 0 becomes 1 ms. Jitter inside jitter counts once.
  */
 export const fullJitter = (policy: RetryPolicy): RetryPolicy => ({ _tag: 'FullJitter', policy })
 
 /**
- * The maximum number of retries: with 3, the fourth failure ends the item as expired. 0 means one attempt and no retry.
+ * The maximum number of retries: with 3, the fourth failure ends the item as expired. 0 means one attempt and
+ * no retry.
  *
  * @throws ConfigError when `maxRetries` is not a whole number from 0.
  */
@@ -89,8 +91,8 @@ export const limitRetries = (maxRetries: number): RetryPolicy => ({
 })
 
 /**
- * No attempt starts `within` milliseconds after the start of the first, or later. An item whose next attempt would be due then ends at once
- * as expired.
+ * No attempt starts `within` milliseconds after the start of the first, or later. An item whose next attempt
+ * would be due then ends at once as expired.
  *
  * @throws ConfigError when `within` is not a whole number from 1. For no deadline, leave the part out.
  */
@@ -99,11 +101,15 @@ export const deadline = (within: number): RetryPolicy => ({
   within: checkOptions('deadline', wholeNumber('ms', 1), within),
 })
 
-/** Waits at least as long as the receiver asks (`Retry-After`). If that reaches the deadline, the item expires. */
+/**
+ * Waits at least as long as the receiver asks (`Retry-After`). If that reaches the deadline, the item
+ * expires.
+ */
 export const respectRetryAfter: RetryPolicy = { _tag: 'RespectRetryAfter' }
 
 /**
- * Both policies at once: either may stop, and the longer delay wins. The order of the two changes only the words of `show`.
+ * Both policies at once: either may stop, and the longer delay wins. The order of the two changes only the
+ * words of `show`.
  *
  * @example
  * import { both, exponential, limitRetries, plan } from 'headrace/policy'
@@ -113,12 +119,12 @@ export const respectRetryAfter: RetryPolicy = { _tag: 'RespectRetryAfter' }
  */
 export const both = (left: RetryPolicy, right: RetryPolicy): RetryPolicy => ({ _tag: 'Both', left, right })
 
-/** Policies combine: `both` is associative, and `always` changes nothing. For fp-ts, whose `concatAll` takes any number of them. */
+/** Policies for fp-ts's `concatAll`: `both` is associative, and `always` changes nothing. */
 export const Monoid: M.Monoid<RetryPolicy> = { concat: both, empty: always }
 
 /**
- * The default everywhere: `exponential from 1s x2, at most 10m, full jitter; until 4h; not before Retry-After`. If every attempt times out
- * after 5 s, it makes 48 to 65 attempts in 98 of 100 cases.
+ * The default everywhere: `exponential from 1s x2, at most 10m, full jitter; until 4h; not before
+ * Retry-After`. If every attempt times out after 5 s, it makes 48 to 65 attempts in 98 of 100 cases.
  */
 export const standard: RetryPolicy = both(
   fullJitter(capDelay(600_000)(exponential())),
@@ -158,11 +164,11 @@ export const retryOption: Option<RetryPolicy> = guarded(
   isRetryPolicy,
 )
 
-/** What a policy allows, apart from the delays it gives. */
+/** The limits of a policy, apart from its delays. */
 export interface Limits {
   /** Retries after the first attempt; Infinity if there is no limit. */
   readonly retries: number
-  /** Milliseconds from the start of the first attempt; no attempt starts then or later. Infinity if there is no deadline. */
+  /** Milliseconds from the first attempt's start, after which none starts. Infinity without a deadline. */
   readonly within: number
   /** Whether the receiver's `Retry-After` is obeyed. */
   readonly honours: boolean
@@ -207,7 +213,7 @@ export const limitsOf = remembered((policy): Limits => {
   }
 })
 
-/** For how many milliseconds from the start of the first attempt further ones may start; Infinity without a deadline. */
+/** For how many milliseconds from the first attempt's start others may start; Infinity without a deadline. */
 export const deadlineOf = (policy: RetryPolicy): number => limitsOf(policy).within
 
 const UNITS = [
@@ -249,7 +255,7 @@ const parts = (policy: RetryPolicy): ReadonlyArray<string> => {
 }
 
 /**
- * A policy in words, its parts separated by semicolons: `exponential from 1s x2, at most 10m, full jitter; until 4h`.
- * Policies that differ only in grouping read the same.
+ * A policy in words, its parts separated by semicolons: `exponential from 1s x2, at most 10m, full jitter;
+ * until 4h`. Policies that differ only in grouping read the same.
  */
 export const show = remembered((policy): string => parts(policy).join('; ') || 'always')

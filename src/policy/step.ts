@@ -1,5 +1,5 @@
 /**
- * What to do with an item after an attempt: the one decision of retry, pure.
+ * The decision about an item after an attempt: the one decision of retry, pure.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { delivered, expired, rejected } from '../core/outcome.ts'
 import type { Delivered, Expired, Progress, Rejected } from '../core/outcome.ts'
 import { limitsOf, show, type RetryPolicy } from './retryPolicy.ts'
 
-/** What to do with an item after an attempt: it waits for the next one, or has its outcome. */
+/** The decision about an item after an attempt: it waits for the next one, or has its outcome. */
 export type Step<A> = Wait | Delivered<A> | Rejected<A> | Expired<A>
 
 /** The next attempt starts at `due`. */
@@ -22,9 +22,9 @@ export interface Wait {
   readonly due: number
   /** Milliseconds from now, at least 1. */
   readonly delay: number
-  /** What set the delay: the part of the policy, in the words of `show`; or `Retry-After`, also when a gate holds back. */
+  /** The cause of the delay: the policy's part, in the words of `show`; or `Retry-After`, also for a gate. */
   readonly because: string
-  /** What to store, and to give back with the next verdict. */
+  /** The data to store, and to give back with the next verdict. */
   readonly progress: Progress
 }
 
@@ -41,8 +41,8 @@ const NO_BACKOFF: Backoff = { delay: -1, by: undefined }
 const LONGEST_DELAY = 1e15
 
 /**
- * The delay after this number of failures (1 or more). One draw serves all parts, so their order is free. `draw` is NaN inside a jitter,
- * which wants the full delay.
+ * The delay after this number of failures (1 or more). One draw serves all parts, so their order is free.
+ * `draw` is NaN inside a jitter, which wants the full delay.
  */
 const backoff = (policy: RetryPolicy, failures: number, draw: number): Backoff => {
   switch (policy._tag) {
@@ -56,7 +56,7 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number): Backoff =
     }
     case 'FullJitter': {
       const { delay, by } = backoff(policy.policy, failures, NaN)
-      // Evenly one of 0 to the full delay, both included. For a Random that answers 1 or NaN it is the full delay.
+      // Evenly from 0 to the full delay, both included. A Random that answers 1 or NaN gives the full delay.
       const drawn = Math.floor(draw * (delay + 1))
       return { delay: drawn <= delay ? drawn : delay, by: by && policy }
     }
@@ -70,7 +70,7 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number): Backoff =
   }
 }
 
-/** Whether everything that may be tried again is held back by a gate. */
+/** Whether a gate holds back every part that may be tried again. */
 const isGated = (failure: Failure): boolean =>
   failure._tag === 'Retryable'
     ? failure.reason === 'held' || failure.reason === 'closed'
@@ -99,14 +99,15 @@ const next = (
 /**
  * Draws from `random` exactly once when the failure is retryable, and not at all otherwise.
  *
- * - A success is delivered; a failure of which no part is retryable is rejected. An `Expired` from a retry inside this one expires.
- * - What earlier attempts settled of the members of a batch stays settled (`carried`).
- * - Else the next attempt is due after the backoff, or when the receiver wants it, whichever is later. If that is at or after
- *   `firstAttemptAt` + deadline, or if the retries are used up, the item expires now.
+ * - A success is delivered; a failure of which no part is retryable is rejected. An `Expired` from a retry
+ *   inside this one expires.
+ * - Members of a batch that earlier attempts settled stay settled (`carried`).
+ * - Else the next attempt is due after the backoff, or when the receiver wants it, whichever is later. If
+ *   that is at or after `firstAttemptAt` + deadline, or if the retries are used up, the item expires now.
  *
- * @param progress what `step` answered the last time; undefined after the first attempt
- * @param firstAttemptAt when the first attempt started, milliseconds since 1970
- * @param now when the verdict came, whole milliseconds since 1970
+ * @param progress the last answer of `step`; undefined after the first attempt
+ * @param firstAttemptAt the start of the first attempt, milliseconds since 1970
+ * @param now the time of the verdict, whole milliseconds since 1970
  */
 export const step = <A>(
   policy: RetryPolicy,

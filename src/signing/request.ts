@@ -1,5 +1,6 @@
 /**
- * Reads and verifies an incoming request. Requests are known by their shape: neither Node's http nor the DOM is imported.
+ * Reads and verifies an incoming request. Requests are known by their shape: neither Node's http nor the DOM
+ * is imported.
  *
  * @module
  */
@@ -8,14 +9,14 @@ import { right, type Either } from 'fp-ts/lib/Either.js'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { failed, verifierOf, type Mismatch, type Secrets, type VerifiedRequest } from './verify.ts'
 
-/** What is used of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
+/** The used part of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
 export interface WebRequest {
   readonly headers: { readonly get: (name: string) => string | null }
   readonly bodyUsed: boolean
   readonly body: WebBody | null
 }
 
-/** What is used of a web `ReadableStream`. */
+/** The used part of a web `ReadableStream`. */
 export interface WebBody {
   readonly locked: boolean
   readonly getReader: () => {
@@ -24,7 +25,9 @@ export interface WebBody {
   }
 }
 
-/** What is used of Node's `IncomingMessage`: node:http, Express, Koa's `ctx.req`, Fastify's `request.raw`. */
+/**
+ * The used part of Node's `IncomingMessage`: node:http, Express, Koa's `ctx.req`, Fastify's `request.raw`.
+ */
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Whether something has read from it. */
@@ -109,16 +112,19 @@ export interface VerifyRequestOptions {
 const ONE_MEBIBYTE = 1_048_576
 
 /**
- * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a bound, and answers its bytes
- * too, because they cannot be read again. A body that was read before is a failure that says what to do. Rejects only for wrong options. Nothing is
- * read if the signature is missing or malformed.
+ * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a
+ * bound, and answers its bytes too, because they cannot be read again. A body that was read before is a
+ * failure that says how to mend it. Rejects only for wrong options. Nothing is read if the signature is
+ * missing or malformed.
  *
  * @example
  * import { signatureOf, verifyRequest } from 'headrace/signing'
  * const body = '{"type":"track","userId":"u1"}'
- * const request = new Request('http://localhost/', { method: 'POST', body, headers: { 'x-signature': signatureOf('correct horse', body) } })
+ * const headers = { 'x-signature': signatureOf('correct horse', body) }
+ * const request = new Request('http://localhost/', { method: 'POST', body, headers })
  * const result = await verifyRequest('correct horse', request)
- * console.log(result._tag === 'Right' ? result.right.text : result.left.explanation) // => {"type":"track","userId":"u1"}
+ * console.log(result._tag === 'Right' ? result.right.text : result.left.explanation)
+ * // => {"type":"track","userId":"u1"}
  */
 export const verifyRequest = async (
   secrets: Secrets,

@@ -1,6 +1,6 @@
 /**
- * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that only this module reaches, so no
- * log, error, `util.inspect`, JSON, spread or template can show it.
+ * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that
+ * only this module reaches, so no log, error, `util.inspect`, JSON, spread or template can show it.
  *
  * @module
  */
@@ -31,8 +31,8 @@ const shared = Buffer.allocUnsafeSlow(65_536)
 const MAX_SHARED = shared.length - BLOCK
 
 /**
- * HMAC-SHA1 (RFC 2104) as two plain digests: in Node 20 `createHmac` takes 1.4 µs before it has seen a byte, `hash` 0.3 µs (1.8 and 1.1 µs
- * for 205 bytes, 2.9 and 1.8 for 1 KB).
+ * HMAC-SHA1 (RFC 2104) as two plain digests: in Node 20 `createHmac` takes 1.4 µs before it has seen a byte,
+ * `hash` 0.3 µs (1.8 and 1.1 µs for 205 bytes, 2.9 and 1.8 for 1 KB).
  */
 const hmacSha1 = (key: Buffer): Signer => {
   const inner = Buffer.alloc(BLOCK, 0x36)
@@ -78,27 +78,29 @@ const faultOf = (text: unknown): string | undefined => {
 }
 
 /**
- * A secret out of text, by its UTF-8 bytes: nothing is trimmed or normalised. Refused are what is not a string, the empty string, white
- * space at either end, and control characters. The fault never holds the text.
+ * A secret out of text, by its UTF-8 bytes: nothing is trimmed or normalised. Refused are other values than
+ * strings, the empty string, white space at either end, and control characters. The fault never holds the
+ * text.
  *
  * @example
  * import { secretFrom, signatureOf } from 'headrace/signing'
  * const secret = secretFrom('correct horse')
- * if (secret._tag === 'Right') console.log(String(secret.right), signatureOf(secret.right, '{}').length) // => [secret] 40
+ * if (secret._tag === 'Right')
+ *   console.log(String(secret.right), signatureOf(secret.right, '{}').length) // => [secret] 40
  */
 export const secretFrom = (text: unknown): Either<Fault, Secret> => {
   const message = faultOf(text)
   if (message !== undefined) return left({ path: '', message })
   // The brand exists in types only, so no expression has this type by itself.
   const secret = Object.freeze(Object.create(face)) as Secret
-  // What has no fault is text.
+  // Without a fault it is text.
   signers.set(secret, hmacSha1(Buffer.from(text as string)))
   return right(secret)
 }
 
 /** The signer of a secret, or of the text of one. A copy of a secret is none. */
 export const signerFrom = (secret: unknown): Either<Fault, Signer> => {
-  // A WeakMap answers undefined for what is no object.
+  // A WeakMap answers undefined for a value that is no object.
   const known = signers.get(secret as object)
   if (known !== undefined) return right(known)
   const made = secretFrom(secret)
@@ -106,8 +108,9 @@ export const signerFrom = (secret: unknown): Either<Fault, Signer> => {
 }
 
 /**
- * The function that makes the `X-Signature` of a body. One `Secret` has one signer, so sinks with the same secret share one signature for a
- * body. Text makes a new secret, and so a new signer, at each call. Throws a `TypeError` if the secret is wrong.
+ * The function that makes the `X-Signature` of a body. One `Secret` has one signer, so sinks with the same
+ * secret share one signature for a body. Text makes a new secret, and so a new signer, at each call. Throws a
+ * `TypeError` if the secret is wrong.
  *
  * @example
  * import { signerOf } from 'headrace/signing'
@@ -123,7 +126,7 @@ export const signerOf = (secret: Secret | string): Signer => {
 /** A secret, or a function that is asked for it at each attempt. @inline */
 export type SecretSource = Secret | string | (() => Secret | string)
 
-/** The signer of an attempt. The signer of the last secret is kept, so equal answers of a function share one. */
+/** The signer of an attempt. The last one is kept, so equal answers of a function share one. */
 export const signerSource = (source: SecretSource): (() => Signer) => {
   const ask = typeof source === 'function' ? source : () => source
   let last: Secret | string | undefined = typeof source === 'function' ? undefined : source
@@ -138,8 +141,8 @@ export const signerSource = (source: SecretSource): (() => Signer) => {
 }
 
 /**
- * The signature of a body: lower-case hex HMAC-SHA1, 40 characters. Text counts as its UTF-8 bytes. For many bodies make a `Secret` once.
- * Throws a `TypeError` if the secret is wrong.
+ * The signature of a body: lower-case hex HMAC-SHA1, 40 characters. Text counts as its UTF-8 bytes. For many
+ * bodies make a `Secret` once. Throws a `TypeError` if the secret is wrong.
  *
  * @example
  * import { signatureOf } from 'headrace/signing'

@@ -1,5 +1,5 @@
 /**
- * Verifies the signature of a body. Nothing here throws because of what a sender sent.
+ * Verifies the signature of a body. Nothing here throws because of a sender's input.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import * as O from 'fp-ts/lib/Option.js'
 import type { Signer } from '../event/payload.ts'
 import { signerFrom, type Secret } from './secret.ts'
 
-/** One secret, or several while one replaces another. At least one; each is checked before anything is compared. */
+/** One secret, or several while one replaces another. At least one; each is checked before a comparison. */
 export type Secrets = Secret | string | ReadonlyArray<Secret | string>
 
 /** Why a body does not count as verified. @inline */
@@ -23,7 +23,7 @@ export type MismatchReason =
   | 'mismatch'
   /** The receiver's own secret is empty, padded or none: nothing can be verified with it. */
   | 'badSecret'
-  /** What was given as the body is not the kind of thing that this function verifies. */
+  /** The body is not of the kind that this function verifies. */
   | 'badBody'
   /** The request's body was read before, so its bytes are gone. */
   | 'bodyConsumed'
@@ -36,7 +36,7 @@ export type MismatchReason =
 export interface Mismatch {
   readonly _tag: 'Mismatch'
   readonly reason: MismatchReason
-  /** What happened and what to do, for the operator of the receiver. Log it; do not send it back. */
+  /** The cause and the remedy, for the operator of the receiver. Log it; do not send it back. */
   readonly explanation: string
 }
 
@@ -59,7 +59,9 @@ export interface VerifiedRequest extends Verified {
 export const failed = (reason: MismatchReason, explanation: string): Either<Mismatch, never> =>
   left({ _tag: 'Mismatch', reason, explanation })
 
-/** Only this form is ever compared: `timingSafeEqual` throws on other lengths, and hex decoding drops a bad tail. */
+/**
+ * Only this form is compared: `timingSafeEqual` throws on other lengths, and hex decoding drops a bad tail.
+ */
 const SIGNATURE = /^[0-9a-f]{40}$/
 
 /** Finds the secret that signed a body. */
@@ -75,8 +77,8 @@ const rewritten = (body: string | Uint8Array): O.Option<string> =>
     : O.tryCatch(() => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
 
 /**
- * What verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an unset variable among two
- * secrets is seen at once.
+ * Verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an
+ * unset variable among two secrets is seen at once.
  *
  * @param signature any value that the header may have
  */
@@ -114,9 +116,10 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
 }
 
 /**
- * Verifies the bytes of a body as they arrived, which is right for every sender. Never throws, and takes constant time. With several
- * secrets, any of them may have signed. Text counts as its UTF-8 bytes; prefer bytes, because decoding to text makes different wrong bytes
- * equal. A signature does not stop an old request from being sent again: remember the message ids you have seen.
+ * Verifies the bytes of a body as they arrived, which is right for every sender. Never throws, and takes
+ * constant time. With several secrets, any of them may have signed. Text counts as its UTF-8 bytes; prefer
+ * bytes, because decoding to text makes different wrong bytes equal. A signature does not stop an old request
+ * from being sent again: remember the message ids you have seen.
  *
  * @param signature the value of the `X-Signature` header, whatever it is
  * @example
@@ -140,15 +143,17 @@ export const verifyRaw = (
 }
 
 /**
- * Verifies a body that was parsed already, over `JSON.stringify` of it. It agrees with `verifyRaw` for every body that headrace sends;
- * other senders may write JSON another way. Prefer `verifyRaw` where you have the bytes. Never throws, and takes constant time.
+ * Verifies a body that was parsed already, over `JSON.stringify` of it. It agrees with `verifyRaw` for every
+ * body that headrace sends; other senders may write JSON another way. Prefer `verifyRaw` where you have the
+ * bytes. Never throws, and takes constant time.
  *
  * @param body what the JSON parser made, unchanged: a field added by a middleware makes it another body
  * @param signature the value of the `X-Signature` header, whatever it is
  * @example
  * import { signatureOf, verifyParsed } from 'headrace/signing'
  * const body: unknown = JSON.parse('{"type":"track","userId":"u1"}')
- * console.log(verifyParsed('correct horse', body, signatureOf('correct horse', JSON.stringify(body)))._tag) // => Right
+ * const signature = signatureOf('correct horse', JSON.stringify(body))
+ * console.log(verifyParsed('correct horse', body, signature)._tag) // => Right
  */
 export const verifyParsed = (
   secrets: Secrets,

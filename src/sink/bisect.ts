@@ -25,7 +25,7 @@ const COMMA = 1
 const membersOf = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
   failure?._tag === 'PartlyFailed' && failure.members.length === count ? failure.members : undefined
 
-/** What is sent for some members: the batch itself if that is all of them, else those in their order. */
+/** The payload of some members: the batch itself for all of them, else those in their order. */
 const payloadOf = <A>(batch: BatchPayload<A>, positions: ReadonlyArray<number>): BatchPayload<A> => {
   if (positions.length === batch.members.length) return batch
   const members = positions.flatMap((at) => batch.members[at] ?? [])
@@ -41,7 +41,7 @@ const payloadOf = <A>(batch: BatchPayload<A>, positions: ReadonlyArray<number>):
 const isSame = (one: Failure, other: Failure): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other)
 
-/** The attempt for some members, with their own last failure: one failure if it is the same for all of them. */
+/** The attempt for some members, with their own last failure: a single one if they all share it. */
 const attemptFor = (attempt: Attempt, count: number, positions: ReadonlyArray<number>): Attempt => {
   const all = membersOf(attempt.lastFailure, count)
   if (all === undefined) return attempt
@@ -60,8 +60,9 @@ const retryablePart = (failure: Failure): Failure => {
 }
 
 /**
- * The failure of members that were refused together with others, with `status`, and not sent again. A request was started for them, so
- * the failure must not say that nothing was started: their four hours run from there.
+ * The failure of members that were refused together with others, with `status`, and not sent again. A request
+ * was started for them, so the failure must not say that nothing was started: their four hours run from
+ * there.
  */
 const afterRefusal = (failure: Failure, status: number): Failure => {
   if (wasStarted(failure)) return failure
@@ -76,16 +77,19 @@ const afterRefusal = (failure: Failure, status: number): Failure => {
 /**
  * Finds the bad members of a batch, so that one bad message costs one message and not its neighbours.
  *
- * The batch is sent as it is. If it is refused with a status of `only`, its two halves are sent, one after the other and in their order,
- * and so on until a bad member is alone: for one bad member of n at most 1 + 2·⌈log₂ n⌉ requests, for n of them 2n − 1. Halves have the
- * frame of the batch and share its deadline: none starts at or after `attempt.until`. When a part fails in
- * a way that may pass, those behind it are not sent in this attempt, and their members fail as it did.
+ * The batch is sent as it is. If it is refused with a status of `only`, its two halves are sent, one after
+ * the other and in their order, and so on until a bad member is alone: for one bad member of n at most 1 +
+ * 2·⌈log₂ n⌉ requests, for n of them 2n − 1. Halves have the frame of the batch and share its deadline: none
+ * starts at or after `attempt.until`. When a part fails in a way that may pass, those behind it are not sent
+ * in this attempt, and their members fail as it did.
  *
- * The verdict is a success if every member was taken, the failure itself if it is the same for all, else a `PartlyFailed` with one verdict
- * for each member, by position. Given back as `attempt.lastFailure`, it says which members to send: one that was taken, or refused for
- * good, is not sent again; the others are sent together.
+ * The verdict is a success if every member was taken, the failure itself if it is the same for all, else a
+ * `PartlyFailed` with one verdict for each member, by position. Given back as `attempt.lastFailure`, it says
+ * which members to send: one that was taken, or refused for good, is not sent again; the others are sent
+ * together.
  *
- * A sink inside that errors counts as `Retryable('defect')` for that part, and the defect is passed on after the verdict.
+ * A sink inside that errors counts as `Retryable('defect')` for that part, and the defect is passed on after
+ * the verdict.
  *
  * @example
  * import { withBisection, sink } from 'headrace'

@@ -1,6 +1,6 @@
 /**
- * Several sinks as one: `firstSuccess`, `failover`, `toAll`. What they remember between attempts is in their failure, so it survives a
- * restart, and they nest in each other.
+ * Several sinks as one: `firstSuccess`, `failover`, `toAll`. Their memory between attempts is in their
+ * failure, so it survives a restart, and they nest in each other.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export interface CombinationOptions {
 
 const combinationOptions = strict({ name: optional(text) })
 
-/** What tells the combinations apart. */
+/** The differences between the combinations. */
 interface Rules {
   readonly called: string
   readonly separator: string
@@ -32,7 +32,7 @@ interface Rules {
   readonly isInTurn: boolean
   /** Whether one success is enough. */
   readonly wantsOne: boolean
-  /** What a sink answered in an earlier attempt. */
+  /** A sink's answer in an earlier attempt. */
   readonly before: (lastFailure: Failure, sink: string) => Verdict | undefined
   /** The verdict when every sink has answered, and no success was enough. */
   readonly together: (verdicts: ReadonlyArray<Verdict>, name: string, names: ReadonlyArray<string>) => Verdict
@@ -58,7 +58,7 @@ const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArra
 /** Whether the sinks answered the very same failures and receipts. */
 const sameVerdicts = RA.getEq<Verdict>(E.getEq(eqStrict, eqStrict))
 
-/** Closes all at the same time, and waits for all before it fails with what the first of them failed with. */
+/** Closes all at the same time, and waits for all before it fails with the first error. */
 export const closeAll = async <A>(
   sinks: ReadonlyArray<Sink<A>>,
   timeout: number,
@@ -75,10 +75,12 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const { name = names.join(separator) } = checkOptions(`options of ${called}`, combinationOptions, options)
   const everyone = sinks.map((sink, at) => ({ at, subscribe: subscribeTo(sink) }))
   const nothing: ReadonlyArray<Verdict | undefined> = names.map(() => undefined)
-  /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */
+  /** Given again if all fail as before: thousands of items with the same failure share one verdict. */
   let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
 
-  /** Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer. */
+  /**
+   * Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer.
+   */
   const stands = (answer: Verdict, at: number): boolean =>
     answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > at
 
@@ -110,7 +112,9 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       let verdict: Verdict | undefined
       let isOver = false
 
-      /** What a sink is given: its own last failure, and the work that several share. A spread doubles the time of a delivery (measured). */
+      /**
+       * A sink's own last failure, and the shared work. A spread doubles the time of a delivery (measured).
+       */
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
@@ -146,7 +150,10 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         else cancels.push(cancel)
       }
 
-      /** A sink may answer at once, and so call this again. Nothing is emitted before all that may be asked are. */
+      /**
+       * A sink may answer at once, and so call this again. Nothing is emitted until all permitted ones are
+       * asked.
+       */
       const proceeding = drainLoop(() => {
         for (let each = open[asked]; each !== undefined && !isOver; each = open[asked]) {
           // In turn: only when the one before it has failed.
@@ -204,10 +211,12 @@ const TO_ALL: Rules = {
 /**
  * One sink made of several: delivered as soon as one of them has taken the item.
  *
- * A delivery asks all its sinks at the same time, except a sink that refused for good in the last attempt, or asked to wait longer
- * (`attempt.lastFailure` says so). The first success is the verdict, with the receipt of the sink that won. The others are not aborted:
- * they run to their end, and only then is the delivery complete. If none succeeds, the verdict is an `AllFailed` with the cause of every
- * sink in the order of the sinks; a sink that was not asked keeps its remembered cause. A sink that errors counts as `Retryable('defect')`.
+ * A delivery asks all its sinks at the same time, except a sink that refused for good in the last attempt, or
+ * asked to wait longer (`attempt.lastFailure` says so). The first success is the verdict, with the receipt of
+ * the sink that won. The others are not aborted: they run to their end, and only then is the delivery
+ * complete. If none succeeds, the verdict is an `AllFailed` with the cause of every sink in the order of the
+ * sinks; a sink that was not asked keeps its remembered cause. A sink that errors counts as
+ * `Retryable('defect')`.
  *
  * @throws TypeError without any sink, or if two sinks have the same name.
  *
@@ -223,10 +232,12 @@ export const firstSuccess = <A>(sinks: ReadonlyArray<Sink<A>>, options: Combinat
   combine(FIRST_SUCCESS, sinks, options)
 
 /**
- * One sink made of several, in their order: each is asked when the one before it has failed. The first success is the verdict.
+ * One sink made of several, in their order: each is asked when the one before it has failed. The first
+ * success is the verdict.
  *
- * A sink that refused for good in an earlier attempt, or asked to wait longer, is skipped, so the next attempt starts with the first
- * sink that may be asked. None is asked at or after `attempt.until`. If none succeeds, the verdict is an `AllFailed`.
+ * A sink that refused for good in an earlier attempt, or asked to wait longer, is skipped, so the next
+ * attempt starts with the first sink that may be asked. None is asked at or after `attempt.until`. If none
+ * succeeds, the verdict is an `AllFailed`.
  *
  * @throws TypeError without any sink, or if two sinks have the same name.
  *
@@ -243,9 +254,10 @@ export const failover = <A>(sinks: ReadonlyArray<Sink<A>>, options: CombinationO
   combine(FAILOVER, sinks, options)
 
 /**
- * One sink made of several that must all take the item. It asks them at the same time, and answers when each has answered: delivered if
- * all took it, else `NotAll` with the verdict of each. A sink that took the item is not asked again, neither is one that refused it for
- * good; the item is rejected when every sink has one of these verdicts and some refused.
+ * One sink made of several that must all take the item. It asks them at the same time, and answers when each
+ * has answered: delivered if all took it, else `NotAll` with the verdict of each. A sink that took the item
+ * is not asked again, neither is one that refused it for good; the item is rejected when every sink has one
+ * of these verdicts and some refused.
  *
  * @throws TypeError without any sink, or if two sinks have the same name.
  *

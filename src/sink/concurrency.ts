@@ -16,9 +16,9 @@ export interface ConcurrencyOptions<in A> {
   readonly concurrency: number
   /** Deliveries that may wait, for each key. Default 1,000; 0 for none. */
   readonly queue?: number
-  /** The key of an item: each key has a queue of its own. Keys are compared as in a `Map`. Default: one queue for all. */
+  /** The key of an item, compared as in a `Map`: each key has its own queue. Default: one queue for all. */
   readonly by?: (item: A) => unknown
-  /** Is given `UrlSkipped` for a delivery that finds no room in the queue. */
+  /** Receives `UrlSkipped` for a delivery that finds no room in the queue. */
   readonly onEvent?: Listener
 }
 
@@ -61,7 +61,7 @@ const startWaiting = <A>(queue: KeyQueue<A>, mustRest: () => boolean): void => {
   if (queue.running === 0 && queue.waiting.size() === 0) queue.drop()
 }
 
-/** A delivery that waits or runs, and the observer of the sink inside. A class, because three closures for each delivery cost more. */
+/** A waiting or running delivery, and the inner sink's observer. A class: three closures cost more. */
 class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> {
   older: LimitedDelivery<A> | undefined
   newer: LimitedDelivery<A> | undefined
@@ -137,7 +137,7 @@ const concurrencyOptions = strict({
   onEvent: withDefault(func<Listener>(), ignore),
 })
 
-/** As `withConcurrency`. If it is fair, starts that take long go on in the next turn of the event loop, so that others have theirs. */
+/** As `withConcurrency`. A fair one continues long starts in the next turn of the event loop. */
 export const concurrencyLayer = <B>(
   options: ConcurrencyOptions<B>,
   isFair: boolean,
@@ -184,11 +184,12 @@ export const concurrencyLayer = <B>(
 /**
  * Lets at most `concurrency` deliveries run at a time; the others wait in a queue, first in, first out.
  *
- * A delivery holds its place until it is complete, so a body that is still drained counts. What does not fit gets the
- * verdict `Retryable('queueFull')` at once. What reaches its start at or after `attempt.until` gets `Retryable('late')` and is not
- * started. A cancelled delivery frees its place.
+ * A delivery holds its place until it is complete, so a body that is still drained counts. A delivery without
+ * room gets the verdict `Retryable('queueFull')` at once. One that reaches its start at or after
+ * `attempt.until` gets `Retryable('late')` and is not started. A cancelled delivery frees its place.
  *
- * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order within a key.
+ * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order
+ * within a key.
  *
  * @throws ConfigError if `concurrency` is not a whole number of at least 1, or `queue` one of at least 0.
  *

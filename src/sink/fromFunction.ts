@@ -17,11 +17,13 @@ const fingerprint = (text: string): string => {
   return (hash >>> 0).toString(16).padStart(8, '0')
 }
 
-/** The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one. */
+/**
+ * The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one.
+ */
 export const nameOf = ({ origin, pathname, search }: URL): string =>
   search === '' ? origin + pathname : `${origin}${pathname}?${fingerprint(search)}`
 
-/** What a handler is given beside its item. */
+/** The second parameter of a handler. */
 export interface HandlerContext {
   /** Aborted when the delivery is cancelled. Made when it is first read. */
   readonly signal: AbortSignal
@@ -36,11 +38,16 @@ export type Handler<in A> = (
 
 /** Options of `sink`. */
 export interface SinkOptions {
-  /** Milliseconds for one delivery; then its verdict is `Retryable('timeout')`. `Infinity` for no limit. Default 30,000. */
+  /**
+   * Milliseconds for one delivery; then its verdict is `Retryable('timeout')`. Default 30,000; or `Infinity`.
+   */
   readonly timeout?: number
-  /** Releases what the handler uses, within `timeout` milliseconds. Called once. If it rejects, so does the `close` of the sink. */
+  /**
+   * Releases the handler's resources, within `timeout` milliseconds. Called once. If it rejects, so does the
+   * `close` of the sink.
+   */
   readonly close?: (options: { readonly timeout: number }) => PromiseLike<unknown> | undefined
-  /** Says what an error means. Without it every error is retryable, as `threw`. */
+  /** The failure of an error. Without it every error is retryable, as `threw`. */
   readonly failureOf?: (error: unknown) => Failure
 }
 
@@ -71,7 +78,7 @@ const retryAfterOf = (headers: unknown): string | ReadonlyArray<string> | undefi
 /** Bytes of a body that are read before its stream is destroyed. */
 const MAX_DRAINED = 16_384
 
-/** What is used of a stream of Node. */
+/** The used part of a stream of Node. */
 interface Stream {
   readonly readableFlowing: unknown
   readonly on: (event: string, hear: (chunk: string | Uint8Array) => void) => Stream
@@ -119,21 +126,25 @@ class Context implements HandlerContext {
 /**
  * A sink of your own, from a function.
  *
- * The handler's Promise is the delivery. If it is fulfilled with an `Either`, that is the verdict; with the answer of an HTTP client, a record
- * with an integer from 100 to 599 in `status` or `statusCode`, its status decides as that of a webhook does; with `false` or a `Failure`, that is a defect of the handler; with anything else, the item is
- * delivered. If it rejects, or the handler throws, the item was not delivered: a `Failure` stands for itself, another error is what
- * `failureOf` says, else `Retryable('threw')` with the error's message. Cancelling aborts `signal`, and whatever the Promise does later is
- * ignored.
+ * The handler's Promise is the delivery. If it is fulfilled with an `Either`, that is the verdict; with the
+ * answer of an HTTP client, a record with an integer from 100 to 599 in `status` or `statusCode`, its status
+ * decides as that of a webhook does; with `false` or a `Failure`, that is a defect of the handler; with
+ * anything else, the item is delivered. If it rejects, or the handler throws, the item was not delivered: a
+ * `Failure` stands for itself, another error is what `failureOf` says, else `Retryable('threw')` with the
+ * error's message. Cancelling aborts `signal`, and whatever the Promise does later is ignored.
  *
  * After `close` nothing is delivered by a sink that has the option `close`: it answers `Retryable('closed')`.
  *
- * `name` must be unique among siblings and stay the same across restarts: past failures are remembered under it.
+ * `name` must be unique among siblings and stay the same across restarts: past failures are remembered under
+ * it.
  *
  * @example
  * import { bodyOf, sink } from 'headrace'
  * import type { Payload } from 'headrace'
  *
- * const producer = { send: async (text: string, options: { signal: AbortSignal }) => options.signal.aborted || text.length }
+ * const producer = {
+ *   send: async (text: string, { signal }: { signal: AbortSignal }) => signal.aborted || text.length,
+ * }
  * const kafka = sink('kafka', (payload: Payload<unknown>, { signal }) =>
  *   producer.send(bodyOf(payload, Date.now()), { signal }),
  * )

@@ -1,6 +1,6 @@
 /**
- * How the sinks of this package are made. Inside, a delivery is the function that one would give to `new Observable`; an Observable is made
- * only where a host subscribes, because one for each layer costs 12 to 16 % of a request.
+ * The way to make sinks. Inside, a delivery is a function as for `new Observable`; an Observable is made only
+ * where a host subscribes, because one for each layer costs 12 to 16 % of a request.
  *
  * @module
  */
@@ -13,20 +13,20 @@ import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
 import { clockOf, isSink, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /**
- * Starts a delivery and returns its teardown, which runs once: before the observer gets the end, or at the cancel. The
- * observer may be called before this returns. What this throws is a defect of the delivery.
+ * Starts a delivery and returns its teardown, which runs once: before the observer gets the end, or at the
+ * cancel. The observer may be called before this returns. An error of it is a defect of the delivery.
  */
 export type Subscribe<in A> = (item: A, attempt: Attempt, observer: Observer<Verdict>) => Cancel
 
 type Deliver<A> = Sink<A>['deliver']
 
-/** How the deliveries of a `deliver` of `makeSink` start. Found by the function: a changed copy of a sink has another one. */
+/** The `Subscribe` of a `deliver` of `makeSink`. By function: a changed copy of a sink has another one. */
 const starts = new WeakMap<Deliver<never>, Subscribe<never>>()
 
 /** The teardown of something that leaves nothing behind. */
 export const nothingToCancel: Cancel = () => undefined
 
-/** Holds one delivery to the contract: at most one verdict, one end, and nothing after the end or the cancel. */
+/** Holds one delivery to the contract: one verdict at most, one end, and nothing after end or cancel. */
 class Delivery implements Observer<Verdict> {
   /** Undefined when the delivery has ended or is cancelled. */
   private observer: Observer<Verdict> | undefined
@@ -85,8 +85,8 @@ const holding =
   }
 
 /**
- * A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds of a clock. `isHeld`: the
- * function is that of another sink, which holds its deliveries to the contract.
+ * A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds
+ * of a clock. `isHeld`: the function is that of another sink, which holds its deliveries to the contract.
  */
 export const makeSink = <A>(
   name: string,
@@ -119,7 +119,7 @@ export const answer = (observer: Observer<Verdict>, verdict: Verdict): Cancel =>
 
 const VERDICT = 'a sink emits one Either, a Failure on the left or { sink } on the right'
 
-/** Throws a TypeError for what is no sink, when a pipeline is put together. `user` is what was given it. */
+/** Throws a TypeError for a value that is no sink, when a pipeline is assembled. `user` received it. */
 export const assertSink = (user: string, value: unknown): void => {
   if (isSink(value)) return
   const way =
@@ -129,7 +129,7 @@ export const assertSink = (user: string, value: unknown): void => {
   throw new TypeError(`${user}: expected a sink, got ${kindOf(value)}: ${way}`)
 }
 
-/** Starts deliveries of any sink. While its `deliver` is not one of `makeSink`, it is subscribed and held to the contract. */
+/** Starts deliveries of any sink. A `deliver` that is not of `makeSink` is held to the contract. */
 export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   const { deliver } = sink
   // The entry of this very function: it takes the items that the function takes.
@@ -161,7 +161,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   return (item, attempt, observer) => (sink.deliver === deliver ? start : subscribe)(item, attempt, observer)
 }
 
-/** An observer with another `next`. A class, because it is made for each delivery and three closures cost more. */
+/** An observer with another `next`. A class: one for each delivery, and three closures cost more. */
 export class WithNext implements Observer<Verdict> {
   readonly next: (verdict: Verdict) => void
   private readonly observer: Observer<Verdict>
@@ -181,8 +181,8 @@ export class WithNext implements Observer<Verdict> {
 }
 
 /**
- * A sink around another one, with its name and its `close`. `wrap` is called once for each clock, with the way to start deliveries inside:
- * what it makes belongs to the deliveries on that clock.
+ * A sink around another one, with its name and its `close`. `wrap` is called once for each clock, with the
+ * way to start deliveries inside: its state belongs to the deliveries on that clock.
  */
 export const makeLayer = <A, B = A>(
   sink: Sink<A>,
@@ -198,11 +198,11 @@ export const makeLayer = <A, B = A>(
   )
 }
 
-/** What holds deliveries back, on one clock. */
+/** Holds deliveries back, on one clock. */
 interface Gate {
   /** The verdict of a delivery that is not started. */
   readonly holdBack: () => Verdict | undefined
-  /** Receives every other verdict just before it is passed on, because its observer may start another delivery. */
+  /** Receives every other verdict before it is passed on: its observer may start another delivery. */
   readonly learn?: (verdict: Verdict) => void
 }
 
@@ -226,7 +226,7 @@ export const gateLayer = (open: (now: () => number) => Gate): Layer => {
 }
 
 /**
- * A sink for other items: each is translated by `f` on its way in. If `f` throws, that delivery ends as a defect.
+ * A sink for other items: `f` translates each on its way in. If `f` throws, that delivery is a defect.
  *
  * @example
  * import { contramap, sink } from 'headrace'

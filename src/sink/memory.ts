@@ -1,11 +1,11 @@
-/** `headrace/sinks/memory`: a sink that holds what it is given. @module */
+/** `headrace/sinks/memory`: a sink that holds its items. @module */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { refused } from '../core/failure.ts'
 import { checkOptions, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeSink } from './layer.ts'
 import type { Sink } from './sink.ts'
 
-/** What a memory sink is called and how much it holds. */
+/** The name and the bound of a memory sink. */
 export interface MemoryOptions {
   /** Default `memory`. */
   readonly name?: string
@@ -18,9 +18,9 @@ const memoryOptions = strict({
   maxCount: withDefault(wholeNumber('items', 1), 100_000),
 })
 
-/** A sink that holds what it is given. */
+/** A sink that holds its items. */
 export interface MemorySink<A> extends Sink<A> {
-  /** What was delivered, in the order of delivery: a copy. */
+  /** The delivered items, in the order of delivery: a copy. */
   readonly items: () => ReadonlyArray<A>
 }
 

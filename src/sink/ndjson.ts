@@ -11,11 +11,11 @@ import { clockOf, nowOf, type Sink } from './sink.ts'
 
 /** Where lines are written. */
 export interface LineOutput {
-  /** Writes a line. `done` is called later, with the error or without one if the system has the line. Throws nothing. */
+  /** Writes a line. `done` is called later, with an error or when the system has the line. Throws nothing. */
   readonly write: (line: string, done: (error?: Error | null) => void) => void
   /** Whether a write can still succeed, now or later. */
   readonly isOpen: () => boolean
-  /** Writes what is left, then closes. */
+  /** Writes the rest, then closes. */
   readonly end: (done: () => void) => void
   /** Closes at once. */
   readonly drop: () => void
@@ -36,14 +36,14 @@ const endsInNewline = (path: string): boolean => {
       closeSync(file)
     }
   } catch {
-    // Opening the file for writing will report what is wrong with it.
+    // Opening the file for writing will report the fault.
     return true
   }
 }
 
 /**
- * Appends to the file at `path`, made if it is missing, for this user alone: lines are events. Opened at the first line, and again
- * after a failure: a full disk may have room.
+ * Appends to the file at `path`, made if it is missing, for this user alone: lines are events. Opened at the
+ * first line, and again after a failure: a full disk may have room.
  */
 export const lineFile = (path: string): LineOutput => {
   let stream: Writable | undefined
@@ -113,7 +113,10 @@ const lineStream = (stream: Writable): LineOutput => {
 export interface NdjsonOptions<A> {
   /** Default: the path, or `ndjson` for a stream. */
   readonly name?: string
-  /** An item as one line, without the line break. Default: the body of a payload or a batch, as `bodyOf` gives it; else `JSON.stringify`. */
+  /**
+   * An item as one line, without the line break. Default: the body of a payload or a batch, as `bodyOf` gives
+   * it; else `JSON.stringify`.
+   */
   readonly format?: (item: A) => string
 }
 
@@ -139,12 +142,13 @@ const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? error.code : error.name
 
 /**
- * Writes one line for each item, to a stream of yours or appended to a file, which is made for this user alone (mode 0600). The
- * verdict comes when the system has the line, so a pipeline writes no faster than the disk or the reader takes it.
+ * Writes one line for each item, to a stream of yours or appended to a file, which is made for this user
+ * alone (mode 0600). The verdict comes when the system has the line, so a pipeline writes no faster than the
+ * disk or the reader takes it.
  *
- * A failed write to a file may be tried again (reason `io`): the file is opened anew. A stream that has failed or was ended
- * stays so (`closed`, final). An item that is not one line is refused (`format`). `close` ends a file, and waits for it; it
- * does not end a stream of yours.
+ * A failed write to a file may be tried again (reason `io`): the file is opened anew. A stream that has
+ * failed or was ended stays so (`closed`, final). An item that is not one line is refused (`format`). `close`
+ * ends a file, and waits for it; it does not end a stream of yours.
  *
  * @example
  * import { onlyAttempt } from 'headrace'

@@ -14,11 +14,12 @@ export interface ObserverOptions {
 const observerOptions = strict({ onEvent: func<Listener>() })
 
 /**
- * Reports every verdict to `onEvent` as `Attempted`, with the time since the start, just before it is passed on. A sink that errors is
- * reported as a `Defect`. If `onEvent` throws, the delivery goes on, and `onEvent` is given that error as a `Defect`, once.
+ * Reports every verdict to `onEvent` as `Attempted`, with the time since the start, just before it is passed
+ * on. A sink that errors is reported as a `Defect`. If `onEvent` throws, the delivery goes on, and `onEvent`
+ * receives that error as a `Defect`, once.
  *
- * Put it inside `withConcurrency`: there it measures the attempt without the wait. What finds no room in the queue is reported by the
- * `onEvent` of `withConcurrency`.
+ * Put it inside `withConcurrency`: there it measures the attempt without the wait. Deliveries without room in
+ * the queue are reported by the `onEvent` of `withConcurrency`.
  *
  * @throws ConfigError if `onEvent` is not a function.
  *

@@ -21,11 +21,12 @@ const optionsOf = strict({
 const START = 1_000
 
 /**
- * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t seconds never more than
- * `burst + t * perSecond`. A delivery above the rate is not started: its verdict is `Retryable('held')` with a `notBefore`, at once. The
- * moments that are given out are spread by the rate, so what is held back does not come back together.
+ * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t
+ * seconds never more than `burst + t * perSecond`. A delivery above the rate is not started: its verdict is
+ * `Retryable('held')` with a `notBefore`, at once. These moments are spread by the rate, so held deliveries
+ * do not come back together.
  *
- * The limit belongs to the layer: sinks that one and the same layer is put around share it. It is held in memory and has no timer.
+ * The limit belongs to the layer: all sinks inside one layer share it. It is held in memory and has no timer.
  *
  * @throws ConfigError if `perSecond` or `burst` is not a whole number of at least 1.
  *
@@ -40,7 +41,7 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
   const detail = `above ${String(perSecond)} deliveries a second; not started`
 
   return gateLayer((now) => {
-    // Times count in 1/perSecond of a millisecond from the beginning, so that all are whole numbers: one start costs 1,000 of them.
+    // Times count in 1/perSecond of a millisecond from here, so that all are whole: a start costs 1,000.
     const origin = now()
     /** When the bucket is full again; it holds `burst` starts. */
     let fullAt = 0

@@ -31,14 +31,15 @@ const notBeforeOf = (failure: Failure): number => {
 }
 
 /**
- * Lets one receiver's `Retry-After` hold back everything that goes to it.
+ * Lets one receiver's `Retry-After` hold back all its deliveries.
  *
- * When a delivery fails with a `Retryable` that has a `notBefore` (alone or among the members of a `PartlyFailed`), the gate is closed
- * until that moment. A delivery that would start meanwhile is not started: its verdict is `Retryable('held')` with that `notBefore`, at
- * once. Deliveries that run are not touched. Of two moments the later one holds. An `AllFailed` does not close the gate, because
- * `firstSuccess` holds back its URLs one by one.
+ * When a delivery fails with a `Retryable` that has a `notBefore` (alone or among the members of a
+ * `PartlyFailed`), the gate is closed until that moment. A delivery that would start meanwhile is not
+ * started: its verdict is `Retryable('held')` with that `notBefore`, at once. Deliveries that run are not
+ * touched. Of two moments the later one holds. An `AllFailed` does not close the gate, because `firstSuccess`
+ * holds back its URLs one by one.
  *
- * The gate belongs to the layer: sinks that one and the same layer is put around count as one receiver. It has no timer.
+ * The gate belongs to the layer: all sinks inside one layer count as one receiver. It has no timer.
  *
  * @throws ConfigError if `maxDelay` is not a whole number from 0.
  *
@@ -53,7 +54,7 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
   return retryAfterGate(maxDelay, () => undefined)
 }
 
-/** The layer of `withRetryAfterGate`. `stopped` gives the verdict of deliveries that are not started for another reason. */
+/** The layer of `withRetryAfterGate`. `stopped` gives the verdict of deliveries stopped for other reasons. */
 export const retryAfterGate = (maxDelay: number, stopped: () => Verdict | undefined): Layer =>
   gateLayer((now) => {
     let closedUntil = -Infinity

@@ -30,7 +30,10 @@ const routeOptions = strict({
 
 /** A sink of many, of which one can be opened anew. */
 export interface RoutedSink<in A, in K> extends Sink<A> {
-  /** The next item of the key opens its sink anew, by `open`; the present one is closed after its last delivery. It may change a secret. */
+  /**
+   * The next item of the key opens its sink anew, by `open`; the present one is closed after its last
+   * delivery. It may change a secret.
+   */
   readonly reopen: (key: K) => void
 }
 
@@ -49,12 +52,13 @@ interface Open<A> {
 const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key of this item' }))
 
 /**
- * One sink made of many: each item goes to the sink of its key, which is opened when its first item comes and closed when it was idle for
- * `idleTimeout`. A sink in use is never closed. An item whose key has no sink is refused for good (`noRoute`). While `maxCount` sinks are all
- * in use, an item of another key is `Retryable('held')`; otherwise the sink that was idle for longest is closed for it.
+ * One sink made of many: each item goes to the sink of its key, which is opened when its first item comes and
+ * closed when it was idle for `idleTimeout`. A sink in use is never closed. An item whose key has no sink is
+ * refused for good (`noRoute`). While `maxCount` sinks are all in use, an item of another key is
+ * `Retryable('held')`; otherwise the sink that was idle for longest is closed for it.
  *
- * The sink of a key should have the same name each time it is opened: past failures are remembered by it. `reopen(key)` exchanges it, such as
- * for another secret.
+ * The sink of a key should have the same name each time it is opened: past failures are remembered by it.
+ * `reopen(key)` exchanges it, such as for another secret.
  *
  * @throws ConfigError if an option is wrong.
  *

@@ -12,8 +12,8 @@ import { hasFunctions } from '../core/json.ts'
 import { guarded, type WaitOptions, type Option } from '../core/options.ts'
 
 /**
- * Where the sinks of one attempt keep work that they share. A combination makes it, `post` uses it. It goes with the attempt, so an item
- * that waits for its retry holds nothing.
+ * The place of work that the sinks of one attempt share. A combination makes it, `post` uses it. It goes with
+ * the attempt, so an item that waits for its retry holds nothing.
  */
 export const SHARED: unique symbol = Symbol('headrace.shared')
 
@@ -21,7 +21,7 @@ export const SHARED: unique symbol = Symbol('headrace.shared')
 export interface Attempt {
   /** 1 for the first attempt. */
   readonly number: number
-  /** Milliseconds since 1970: nothing may start at or after this moment. `Infinity` if there is no deadline. */
+  /** Milliseconds since 1970: nothing starts at or after this moment. `Infinity` if there is no deadline. */
   readonly until: number
   /** How the last attempt failed; undefined at the first. */
   readonly lastFailure: Failure | undefined
@@ -43,11 +43,12 @@ export const nowOf = (attempt: Attempt): number => steady(clockOf(attempt))()
 /**
  * A place where items of type `A` are delivered.
  *
- * `deliver` is cold: nothing happens before it is subscribed, and each subscription is a delivery of its own. It emits
- * exactly one `Either` as soon as the verdict is known, and completes when nothing of the delivery is left running (a webhook
- * emits at its status and completes after the body is drained). Unsubscribing cancels what is left. The error channel is for
- * defects only. So `take(1)` and `firstValueFrom` cancel what goes on after the verdict: requests to siblings, the drain of a body.
- * Deliveries may overlap without limit; wrap a sink that cannot do that in `withConcurrency`.
+ * `deliver` is cold: nothing happens before it is subscribed, and each subscription is a delivery of its own.
+ * It emits exactly one `Either` as soon as the verdict is known, and completes when nothing of the delivery
+ * is left running (a webhook emits at its status and completes after the body is drained). Unsubscribing
+ * cancels the rest. The error channel is for defects only. So `take(1)` and `firstValueFrom` cancel work
+ * after the verdict: requests to siblings, the drain of a body. Deliveries may overlap without limit; wrap a
+ * sink that cannot do that in `withConcurrency`.
  */
 export interface Sink<in A> {
   /** Unique among siblings and stable across restarts: remembered failures are found by it. */
@@ -55,13 +56,13 @@ export interface Sink<in A> {
   /** One attempt, when it is subscribed: a verdict, and the end when nothing of it runs any more. */
   readonly deliver: (item: A, attempt: Attempt) => Observable<Either<Failure, Receipt>>
   /**
-   * Releases what the sink holds (sockets, files), in the time of `timeout`, on `clock` or else on that of the machine. Idempotent.
-   * Layers pass it down; the code that made a sink closes it.
+   * Releases the sink's resources (sockets, files), in the time of `timeout`, on `clock` or else on that of
+   * the machine. Idempotent. Layers pass it down; the code that made a sink closes it.
    */
   readonly close: (options?: WaitOptions & { readonly clock?: Clock }) => Promise<void>
 }
 
-/** Whether a value is a sink. What it takes cannot be checked. */
+/** Whether a value is a sink. The type of its items cannot be checked. */
 export const isSink = <A>(value: unknown): value is Sink<A> =>
   hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string'
 
@@ -69,5 +70,8 @@ export const isSink = <A>(value: unknown): value is Sink<A> =>
 export const sinkOption = <A>(): Option<Sink<A>> =>
   guarded('a Sink, an object with name, deliver, close', isSink<A>)
 
-/** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout({ timeout: 5_000 }), withConcurrency({ concurrency: 16 }))`. */
+/**
+ * Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout({ timeout: 5_000 }), withConcurrency({
+ * concurrency: 16 }))`.
+ */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>

@@ -1,5 +1,5 @@
 /**
- * What an HTTP status means for a delivery: a table that a host may replace.
+ * The meaning of an HTTP status for a delivery: a table that a host may replace.
  *
  * @module
  */
@@ -12,8 +12,9 @@ import { MAX_HOLD } from './retryAfterGate.ts'
 /**
  * How long a `Retry-After` header asks to wait, in milliseconds; undefined if it cannot be understood.
  *
- * It is whole seconds of 1 to 10 digits, or a date as HTTP writes it (`Sun, 06 Nov 1994 08:49:37 GMT`), and counts for an hour at most: a
- * daily quota must not end an item. All else is ignored, because `Date.parse` would read `120` as the year 120.
+ * It is whole seconds of 1 to 10 digits, or a date as HTTP writes it (`Sun, 06 Nov 1994 08:49:37 GMT`), and
+ * counts for an hour at most: a daily quota must not end an item. All else is ignored, because `Date.parse`
+ * would read `120` as the year 120.
  *
  * @param now The wall clock, milliseconds since 1970. A date in the past gives 0.
  */
@@ -30,10 +31,10 @@ export const retryAfter = (
     : undefined
 }
 
-/** `delivered`; `refused` and `redirect` for good; `retry` later, not before what `Retry-After` asks for. @inline */
+/** `delivered`; `refused` and `redirect` for good; `retry` later, not before `Retry-After`. @inline */
 export type StatusMeaning = 'delivered' | 'refused' | 'redirect' | 'retry'
 
-/** Statuses from `from` to `to`, both included, and what they mean. */
+/** The meaning of the statuses from `from` to `to`, both included. */
 export interface StatusRule {
   readonly from: number
   readonly to: number
@@ -46,8 +47,8 @@ export type StatusTable = ReadonlyArray<StatusRule>
 const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ from, to, means })
 
 /**
- * The default: 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are retried;
- * any other 4xx is refused for good. To change a status, put a rule before it.
+ * The default: 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are
+ * retried; any other 4xx is refused for good. To change a status, put a rule before it.
  *
  * @example
  * import { webhook, statusTable } from 'headrace/sinks/webhook'
@@ -67,7 +68,7 @@ export const statusTable: StatusTable = [
   rule(400, 499, 'refused'),
 ]
 
-/** What a status means. */
+/** The meaning of a status. */
 export const meaningOf = (table: StatusTable, status: number): StatusMeaning => {
   const rule = table.find(({ from, to }) => status >= from && status <= to)
   return rule?.means ?? 'refused'
@@ -75,7 +76,7 @@ export const meaningOf = (table: StatusTable, status: number): StatusMeaning => 
 
 const NEVER_FOLLOWED = 'redirects are never followed: give the URL that it leads to'
 
-/** The verdict on an answer to a sink. `wall` is the wall clock, for a date in `Retry-After`; `now` is the steady time, for due times. */
+/** The verdict on an answer. `wall` is the wall clock, for a date in `Retry-After`; `now` the steady time. */
 export const verdictOf = (
   table: StatusTable,
   sink: string,

@@ -26,9 +26,10 @@ const timeoutOptions = strict({
 /**
  * Gives one attempt `timeout` milliseconds in total, counted from its start.
  *
- * Without a verdict by then the verdict is `Retryable('timeout')`; the delivery is cancelled and complete. If the verdict is out but the
- * delivery still runs (a body is drained), it is cancelled and completed at the same moment. The attempt has the time up to, but not
- * including, `timeout`: a verdict at that very instant comes too late.
+ * Without a verdict by then the verdict is `Retryable('timeout')`; the delivery is cancelled and complete. If
+ * the verdict is out but the delivery still runs (a body is drained), it is cancelled and completed at the
+ * same moment. The attempt has the time up to, but not including, `timeout`: a verdict at that very instant
+ * comes too late.
  *
  * @throws ConfigError if `timeout` is not a finite number above 0.
  *
@@ -82,7 +83,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
         this.observer.error(defect)
       }
 
-      /** The observer ignores a second verdict, and its end cancels what runs inside. */
+      /** The observer ignores a second verdict, and its end cancels the inner delivery. */
       expire(): void {
         this.observer.next(timedOut)
         this.complete()

@@ -20,7 +20,7 @@ export interface BadLine {
   /** 1 for the first line of the input; empty lines count. */
   readonly line: number
   readonly reason: 'notJson' | 'notUtf8' | 'tooLong'
-  /** For people: what would be right. */
+  /** The correction, for people. */
   readonly detail: string
   /** Where in the line it stops being JSON, in UTF-16 units; 1 is the first. */
   readonly character?: number
@@ -30,9 +30,9 @@ export interface BadLine {
 const ONE_DOCUMENT =
   'this looks like one JSON document over several lines, not NDJSON: write each value on one line'
 
-/** What a line may be. */
+/** The limits of a line. */
 export interface NdjsonLineOptions {
-  /** The longest line, in bytes without its line break. A longer one is skipped and not kept in memory. Default 1,048,576. */
+  /** The longest line in bytes without its line break; a longer one is skipped unread. Default 1,048,576. */
   readonly maxBytes?: number
 }
 
@@ -45,13 +45,15 @@ const CARRIAGE_RETURN = 0x0d
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 /** Never part of valid UTF-8. */
 const INVALID = Buffer.from([0xff])
-/** A line may have this much more than its limit before it is surely too long: a byte order mark and a carriage return. */
+/** Bytes beyond the limit of a line that may not be its own: a byte order mark and a carriage return. */
 const SLACK = 4
 const BLANK = /^[ \t\r]*$/
 const LONE_SURROGATE = /(\p{Surrogate})/u
 const FIRST_HALF_OF_A_PAIR = /[\ud800-\udbff]$/
 
-/** `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8` and changes no text. */
+/**
+ * `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8` instead.
+ */
 const encode = (text: string): Buffer =>
   Buffer.concat(
     text.split(LONE_SURROGATE).map((part) => (LONE_SURROGATE.test(part) ? INVALID : Buffer.from(part))),
@@ -133,12 +135,14 @@ const read = async function* (
 }
 
 /**
- * Reads NDJSON, one JSON value a line, from anything that gives chunks: a file, stdin, a response. A bad line comes out on the left
- * with its number and where it stops being JSON, never with its content, and the lines after it are read. `\r\n`, a byte order
- * mark, empty lines and a missing last line break are allowed. It reads only when asked for the next line, so
- * `pull(ndjson(file), …)` holds one chunk, whatever the size of the file.
+ * Reads NDJSON, one JSON value a line, from anything that gives chunks: a file, stdin, a response. A bad line
+ * comes out on the left with its number and where it stops being JSON, never with its content, and the lines
+ * after it are read. `\r\n`, a byte order mark, empty lines and a missing last line break are allowed. It
+ * reads only when asked for the next line, so `pull(ndjson(file), …)` holds one chunk, whatever the size of
+ * the file.
  *
- * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is then not a line.
+ * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is
+ * then not a line.
  *
  * @throws ConfigError if `maxBytes` is not a whole number of at least 1.
  *

@@ -22,13 +22,14 @@ export interface PullOptions<R> {
   /** Items that are in the pipeline and have not come out, at most. Default 1,000. */
   readonly window?: number
   /**
-   * How many items came out with this output. Default: the members of a batch and of its outcome or refusal, and 1 for everything else. With
-   * batches the window must hold a batch, or each batch waits for its delay.
+   * The number of items that this output ends. Default: the members of a batch and of its outcome or refusal,
+   * and 1 for everything else. With batches the window must hold a batch, or each batch waits for its delay.
    */
   readonly creditOf?: (output: R) => number
   /**
-   * Gets an item that arrives after an unsubscribe, an error of the source's `return`, and a warning, once, if nothing came out for 10 s while
-   * the window is used up. All of them go to the debug log too (`DEBUG=headrace:*`).
+   * Receives an item that arrives after an unsubscribe, an error of the source's `return`, and a warning,
+   * once, if nothing came out for 10 s while the window is used up. All of them go to the debug log too
+   * (`DEBUG=headrace:*`).
    */
   readonly onEvent?: Listener
   readonly clock?: Clock
@@ -47,7 +48,7 @@ const ITEMS_PER_TURN = 256
 /** Milliseconds without an output, while the window is used up, until there is a warning. */
 const STANDSTILL = 10_000
 
-/** What an output is about: the item of an outcome or of a `Skipped`, the input of a refusal, the right side of an `Either`. */
+/** The item of an outcome or of a `Skipped`, the input of a refusal, the right side of an `Either`. */
 const subjectOf = (output: unknown): unknown => {
   if (isOutcome(output)) return output.item
   if (isRefusal(output)) return output.input
@@ -70,13 +71,14 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
     : iterable[Symbol.iterator]()
 
 /**
- * Feeds a pipeline from an iterable, and takes the next item only while fewer than `window` items are in the pipeline. RxJS has no
- * backpressure (`from(iterable)` reads as fast as it can), so sources that can wait enter a pipeline here.
+ * Feeds a pipeline from an iterable, and takes the next item only while fewer than `window` items are in the
+ * pipeline. RxJS has no backpressure (`from(iterable)` reads as fast as it can), so sources that can wait
+ * enter a pipeline here.
  *
- * The pipeline must have an output for every item, or for every batch of them. One that drops items keeps their credit, and the source stops
- * when the window is used up: then there is a warning (see `onEvent`). When the source ends or fails, the pipeline is completed and drains,
- * and only then the result completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's
- * `return`.
+ * The pipeline must have an output for every item, or for every batch of them. One that drops items keeps
+ * their credit, and the source stops when the window is used up: then there is a warning (see `onEvent`).
+ * When the source ends or fails, the pipeline is completed and drains, and only then the result completes, or
+ * fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
  *
  * @throws ConfigError if an option is wrong or unknown.
  *

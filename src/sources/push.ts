@@ -10,7 +10,7 @@ import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { waitForRoom } from './waitForRoom.ts'
 
-/** What a push source holds at most, and what it does beyond that. */
+/** The bounds of a push source, and its overflow. */
 export interface PushOptions<T> {
   /** Items that may wait. Default 10,000. */
   readonly maxCount?: number
@@ -19,13 +19,13 @@ export interface PushOptions<T> {
   /** The bytes of an item, 0 or more. */
   readonly sizeOf?: (item: T) => number
   /**
-   * When there is no room: `error` refuses the new item, `dropNewest` accepts and drops it, `dropOldest` drops the oldest item
-   * that waits. Default `error`.
+   * The policy for a full queue: `error` refuses the new item, `dropNewest` accepts and drops it,
+   * `dropOldest` drops the oldest waiting item. Default `error`.
    */
   readonly overflow?: 'error' | 'dropNewest' | 'dropOldest'
-  /** Gets each accepted item that no reader gets: it was dropped, or it waited when the reader stopped. */
+  /** Receives each accepted item without a reader: it was dropped, or it waited when the reader stopped. */
   readonly onDropped?: (outcome: Dropped<T> | Abandoned<T>) => void
-  /** Gets a `Defect` when `onDropped` throws. */
+  /** Receives a `Defect` when `onDropped` throws. */
   readonly onEvent?: Listener
   readonly clock?: Clock
 }
@@ -50,14 +50,14 @@ export interface PushStats {
 
 /** A source that is pushed into. It is read once. */
 export interface Push<T> extends AsyncIterable<T, undefined, undefined> {
-  /** Accepts an item, or answers at once why not. An item larger than `maxBytes` is `TooLarge`: it would never fit. */
+  /** Accepts an item, or answers why not. An item above `maxBytes` is `TooLarge`: it would never fit. */
   readonly offer: (item: T) => Either<NotTaken, void>
   /**
-   * Resolves when there is room, in the order of the calls; at once after the end. The room is not reserved: offer without
-   * awaiting anything in between, and wait again if the answer is `Full`.
+   * Resolves when there is room, in the order of the calls; at once after the end. The room is not reserved:
+   * offer without awaiting anything in between, and wait again if the answer is `Full`.
    */
   readonly ready: () => Promise<void>
-  /** Accepts nothing more. The reader still gets what waits, and then the source is done. */
+  /** Accepts nothing more. The reader still gets the waiting items, and then the source is done. */
   readonly end: () => void
   /** The counters, as they are now. */
   readonly stats: () => PushStats
@@ -72,9 +72,9 @@ const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 const TAKEN: Either<never, void> = right(undefined)
 
 /**
- * A bounded queue between code that calls and a pipeline that pulls: the entry for events from a host's own code. RxJS has no
- * backpressure, so a `Subject` would queue without bound; `pull(source, pipeline)` reads this queue only as fast as the
- * pipeline ends its items.
+ * A bounded queue between code that calls and a pipeline that pulls: the entry for events from a host's own
+ * code. RxJS has no backpressure, so a `Subject` would queue without bound; `pull(source, pipeline)` reads
+ * this queue only as fast as the pipeline ends its items.
  *
  * @throws ConfigError if a bound is not a whole number of at least 1.
  *

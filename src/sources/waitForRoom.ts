@@ -1,8 +1,8 @@
 import { nextTurn } from '../core/clock.ts'
 
 /**
- * Callers that wait until a bounded store has room. They continue one after the other, in the order of their calls; each looks anew,
- * because the caller before it may have used the room or left it.
+ * Callers that wait until a bounded store has room. They continue one after the other, in the order of their
+ * calls; each looks anew, because the caller before it may have used the room or left it.
  */
 export const waitForRoom = (hasRoom: () => boolean) => {
   let last: Promise<void> = Promise.resolve()
@@ -26,7 +26,7 @@ export const waitForRoom = (hasRoom: () => boolean) => {
   return {
     /** Resolves when there is room for one more item. The room is not reserved. */
     ready: (): Promise<void> => (last = last.then(wait)),
-    /** An item was refused as `Full` while others waited. If none does it can never fit, and nothing will leave. */
+    /** An item was `Full` while others waited. If none does it can never fit, and nothing will leave. */
     refused: (waiting: number): void => {
       wasRefused = true
       if (waiting === 0) nextTurn(freed)

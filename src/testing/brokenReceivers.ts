@@ -13,7 +13,7 @@ export interface BrokenReceiver {
 /** The status of the answer to a body, with its signature and the right one. 0: there is no answer. */
 type Judge = (text: string, signature: string, right: string) => number
 
-/** `read`: what it takes for the body. */
+/** `read`: its reading of the body. */
 const broken = (
   vector: string,
   makeJudge: () => Judge,
@@ -43,7 +43,7 @@ const rewritten = (body: Buffer): string => {
   return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-/** Receivers with one fault each, by name, to see that a check finds it: `loopbackReceiver(script(secret))`. */
+/** Receivers with one fault each, by name, to test a check: `loopbackReceiver(script(secret))`. */
 export const brokenReceivers = {
   'verifies the parsed body with sorted keys': broken('kind/track', answering, rewritten),
   'reads the body as Latin-1': broken('body/unicode', answering, (body) => body.toString('latin1')),

@@ -9,11 +9,11 @@ export interface TestCertificate {
   readonly clientCa?: string | Buffer
 }
 
-/** Certificates for tests, in PEM form. All but `wrongName` and `client` are for `localhost` and `127.0.0.1`. */
+/** PEM certificates for tests. All but `wrongName` and `client` are for `localhost` and `127.0.0.1`. */
 export interface TestCertificates extends Readonly<
   Record<TlsMisbehaviour | 'valid' | 'client', { readonly cert: string; readonly key: string }>
 > {
-  /** The authority to trust. It has signed `valid`, `wrongName`, `expired`, and `client` for a client that has to show one. */
+  /** The authority to trust, which signed `valid`, `wrongName`, `expired`, and `client` for a client. */
   readonly ca: string
 }
 
@@ -85,7 +85,6 @@ const make = (): TestCertificates => {
 let certificates: TestCertificates | undefined
 
 /**
- * A test authority and certificates that are right, or wrong in one way each. They are made once in a process, with fresh keys, so no key is
- * stored anywhere.
+ * A test authority and certificates that are right, or wrong in one way. Made once a process; never stored.
  */
 export const testCertificates = (): TestCertificates => (certificates ??= make())

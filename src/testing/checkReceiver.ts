@@ -20,7 +20,7 @@ export interface CheckReceiverOptions {
   readonly tls?: TlsOptions
 }
 
-/** What came back for one vector. */
+/** The result of one vector. */
 export interface VectorResult {
   readonly vector: ReceiverVector
   readonly passed: boolean
@@ -34,13 +34,15 @@ export interface VectorResult {
 
 /** The answers of a receiver to all vectors. */
 export interface ReceiverReport {
-  /** What was checked, without a query. */
+  /** The checked URL, without a query. */
   readonly url: string
   /** Every `must` holds. */
   readonly kept: boolean
   /** In the order of the vectors. */
   readonly results: ReadonlyArray<VectorResult>
-  /** For people: what was sent, expected and seen, and why it matters, for each vector that failed; and a last line that counts. */
+  /**
+   * For people: request, expectation, answer and reason of each failed vector; and a last line that counts.
+   */
   readonly text: string
 }
 
@@ -131,9 +133,10 @@ const showCount = (results: ReadonlyArray<VectorResult>, level: ReceiverVector['
 }
 
 /**
- * Sends all vectors of `receiverVectors` to a receiver, signed with its secret, and reports how it answered: the test of an HTTP receiver in any
- * language. It is sent events of all kinds about the user `check-receiver`, a delete among them. Takes as long as the receiver, and never rejects
- * because of it: a receiver that is down, or whose certificate does not verify, fails the vectors.
+ * Sends all vectors of `receiverVectors` to a receiver, signed with its secret, and reports how it answered:
+ * the test of an HTTP receiver in any language. It is sent events of all kinds about the user
+ * `check-receiver`, a delete among them. Takes as long as the receiver, and never rejects because of it: a
+ * receiver that is down, or whose certificate does not verify, fails the vectors.
  *
  * @throws ConfigError (rejects) if the URL or an option is wrong
  *

@@ -2,23 +2,23 @@ import type { Clock } from '../core/clock.ts'
 import { anyOf, checkOptions, clockOption, func, limit, list, oneOf } from '../core/options.ts'
 import { optional, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
 
-/** What goes wrong on a scripted disk, as plain data. */
+/** A fault of a scripted disk, as plain data. */
 export type DiskMisbehaviour =
-  /** `bytes` fit on the disk. A write of more writes what fits, and rejects with `ENOSPC`. */
+  /** `bytes` fit on the disk. A larger write writes as much as fits, and rejects with `ENOSPC`. */
   | { readonly do: 'full'; readonly bytes: number }
   /** The operation of this number, from 0, does nothing and rejects with `EIO`. */
   | { readonly do: 'fail'; readonly operation: number }
 
 /**
- * Files in memory. Each operation acts at its call and resolves after the latency of the disk. Only `append` creates a file; an operation on one that is
- * not there rejects with `ENOENT`. Names need no sync of their own.
+ * Files in memory. Each operation acts at its call and resolves after the latency of the disk. Only `append`
+ * creates a file; an operation on a missing one rejects with `ENOENT`. Names need no sync of their own.
  */
 export interface ScriptedDisk {
   /** Writes at the end of a file. */
   readonly append: (path: string, data: string | Uint8Array) => Promise<void>
-  /** Sees what was written, synced or not. */
+  /** Reads all written bytes, synced or not. */
   readonly read: (path: string) => Promise<Buffer>
-  /** When it resolves, what was written to the file before the call survives a crash. */
+  /** When it resolves, everything written to the file before the call survives a crash. */
   readonly sync: (path: string) => Promise<void>
   /** Replaces a file at `to`. */
   readonly rename: (from: string, to: string) => Promise<void>
@@ -27,20 +27,21 @@ export interface ScriptedDisk {
   /** All paths, sorted. */
   readonly list: () => Promise<ReadonlyArray<string>>
   /**
-   * The machine stops: running operations never settle, and the files are as the next process finds them. Without `keep` everything that was
-   * not synced is gone. With it everything is kept but the end of the last write, if that was not synced: `keep` bytes of it are there.
+   * The machine stops: running operations never settle, and the files are as the next process finds them.
+   * Without `keep` everything that was not synced is gone. With it everything is kept but the end of the last
+   * write, if that was not synced: `keep` bytes of it are there.
    */
   readonly crash: (options?: { readonly keep?: number }) => void
 }
 
-/** What a scripted disk is made of. */
+/** The parts of a scripted disk. */
 export interface ScriptedDiskOptions {
   readonly clock: Clock
   /** Milliseconds of each operation. Default 0. */
   readonly latency?: number
   /** Default: none. */
   readonly faults?: ReadonlyArray<DiskMisbehaviour>
-  /** Is told of each operation when it starts, and of a crash, in one line with the time of the clock. */
+  /** Receives each operation when it starts, and each crash, in one line with the time of the clock. */
   readonly log?: (line: string) => void
 }
 

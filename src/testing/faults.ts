@@ -15,17 +15,19 @@ import {
   type Shape,
 } from '../core/options.ts'
 
-/** What is wrong with the certificate of a receiver. @inline */
+/** The fault of a receiver's certificate. @inline */
 export type TlsMisbehaviour = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
 
 /** @inline */
 type Headers = Readonly<Record<string, string>>
 
-/** What a receiver, or the way to it, does with a request, as plain data. Times are milliseconds, codes are statuses. */
+/** A fault of a receiver or of the way to it, as plain data. Times are milliseconds, codes are statuses. */
 export type Misbehaviour =
   /** An answer; 200 at once is a healthy receiver. */
   | { readonly do: 'status'; readonly code: number; readonly after?: number; readonly headers?: Headers }
-  /** Interim answers at once (default: one 103), and `after` milliseconds later the answer. No `code`: the answer never comes. */
+  /**
+   * Interim answers at once (default: one 103), and the answer after `after` ms, or never without a `code`.
+   */
   | {
       readonly do: 'interim'
       readonly codes?: ReadonlyArray<100 | 102 | 103>
@@ -38,7 +40,7 @@ export type Misbehaviour =
   | { readonly do: 'reset'; readonly after?: number }
   /** Closes the connection without an answer. */
   | { readonly do: 'hangUp' }
-  /** Refuses connections for `lasting` milliseconds (default 50). The rest of the script is for later connections. */
+  /** Refuses connections for `lasting` ms (default 50). The rest of the script is for later connections. */
   | { readonly do: 'refuse'; readonly lasting?: number }
   /** The host name does not exist: only in memory. */
   | { readonly do: 'dns' }
@@ -64,7 +66,7 @@ export type Misbehaviour =
 /** One fault for each request, in the order of arrival. Afterwards the answer is 200 at once. */
 export type FaultScript = ReadonlyArray<Misbehaviour>
 
-/** What a healthy receiver does. */
+/** The behaviour of a healthy receiver. */
 export const healthy: Misbehaviour = { do: 'status', code: 200 }
 
 const code = wholeNumber('', 100, 999)
@@ -116,8 +118,8 @@ export const REFUSAL_MS = 50
 export const HUGE_HEADER = 100_000
 
 /**
- * Gives the fault of each request of a script in memory. A `refuse` of a list lasts from the first request that meets it, for all
- * requests of its time.
+ * Gives the fault of each request of a script in memory. A `refuse` of a list lasts from the first request
+ * that meets it, for all requests of its time.
  */
 export const faultPlayer = <R>(
   clock: Clock,
@@ -144,7 +146,7 @@ export const faultPlayer = <R>(
 /** It comes whole; null: it never ends; an error: it breaks off. */
 type Body = '' | null | Error
 
-/** What a client sees of a fault, and after how many milliseconds. */
+/** The effect of a fault on a client, and after how many milliseconds. */
 export type Effect =
   | {
       readonly what: 'answer'
@@ -154,7 +156,7 @@ export type Effect =
       readonly headers: Headers
       readonly body: Body
     }
-  /** With the error of Node or undici. `isSent`: the request had begun to go out, so the receiver may have got it. */
+  /** With the error of Node or undici. `isSent`: the receiver may have got the request. */
   | { readonly what: 'error'; readonly after: number; readonly error: Error; readonly isSent: boolean }
   | { readonly what: 'nothing' }
 
@@ -180,7 +182,7 @@ const errorOf = (kind: keyof typeof errors): Error => {
   return Object.assign(new Error(message), { name, code })
 }
 
-/** What a client sees of a fault of the receiver at `url`. */
+/** The effect of a fault of the receiver at `url` on a client. */
 export const effectOf = (fault: Misbehaviour, url: string): Effect => {
   const answer = (status: number, body: Body = '', headers: Headers = {}, after = 0): Effect => {
     return { what: 'answer', after, status, headers, body }

@@ -60,7 +60,7 @@ export interface Receiver {
 const isCertificate = (value: unknown): value is TestCertificate =>
   isRecord(value) && 'cert' in value && 'key' in value
 
-/** What no receiver can play, with the way out. */
+/** Throws for a fault that no receiver can play, with the way out. */
 const checkScript = (script: FaultScript, isSecure: boolean): void => {
   const kinds = script.map((fault) => fault.do)
   if (kinds.includes('dns'))
@@ -147,9 +147,10 @@ const playFault = (
 }
 
 /**
- * Opens a receiver on loopback that records every request and answers by the script: one fault for each request in the order of arrival,
- * or the fault that a function gives for it. After the script it answers 200 at once, so no script is a healthy receiver. A `refuse` and a `tls`
- * of a list are played to the next connection, in place of a request.
+ * Opens a receiver on loopback that records every request and answers by the script: one fault for each
+ * request in the order of arrival, or the fault that a function gives for it. After the script it answers 200
+ * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list are played to the next
+ * connection, in place of a request.
  *
  * @throws TypeError for a `dns`, and for a `tls` without the option `tls`: the receiver cannot play it.
  *
@@ -232,7 +233,9 @@ export const loopbackReceiver = async (
   await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
-  /** The script's next fault may be one of the next connection: a wrong certificate, or none is accepted for a while. */
+  /**
+   * The script's next fault may be one of the next connection: a wrong certificate, or a refusal for a while.
+   */
   const prepare = (): void => {
     const fault = peek()
     const pair = fault?.do === 'tls' ? testCertificates()[fault.kind] : tls

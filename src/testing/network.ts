@@ -36,18 +36,21 @@ export interface NetworkCall {
 /** A network in memory. */
 export interface ScriptedNetwork {
   /**
-   * Resolves when the answer is complete. Rejects with the error that Node and undici give such a request, with its `code`; and with the
-   * reason of the signal when it aborts. An answer that never comes or never ends stays pending until the signal aborts.
+   * Resolves when the answer is complete. Rejects with the error that Node and undici give such a request,
+   * with its `code`; and with the reason of the signal when it aborts. An answer that never comes or never
+   * ends stays pending until the signal aborts.
    */
   readonly request: (request?: NetworkRequest) => Promise<NetworkAnswer>
   /**
-   * The same as a `fetch`, for code that takes one. It resolves when the body is complete, follows no redirect, and records a body of text,
-   * bytes or `URLSearchParams`. A fault of the network is a TypeError, with the error of `request` as its cause.
+   * The same as a `fetch`, for code that takes one. It resolves when the body is complete, follows no
+   * redirect, and records a body of text, bytes or `URLSearchParams`. A fault of the network is a TypeError,
+   * with the error of `request` as its cause.
    */
   readonly fetch: typeof globalThis.fetch
   /**
-   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null, or with an error; an answer that is no
-   * 2xx is an error with its `status`. What is returned cancels the request, and then `done` is not called.
+   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null, or with
+   * an error; an answer that is no 2xx is an error with its `status`. The result cancels the request, and
+   * then `done` is not called.
    */
   readonly callback: (
     request: NetworkRequest,
@@ -59,12 +62,15 @@ export interface ScriptedNetwork {
   readonly running: () => number
 }
 
-/** What a scripted network is made of. */
+/** The parts of a scripted network. */
 export interface ScriptedNetworkOptions {
   readonly clock: Clock
-  /** One fault for each request, or the fault that a function gives for it; `index` counts from 0. Default: every answer is 200 at once. */
+  /**
+   * One fault for each request, or the fault that a function gives for it; `index` counts from 0. Default:
+   * every answer is 200 at once.
+   */
   readonly script?: FaultScript | ((request: NetworkRequest, index: number) => Misbehaviour)
-  /** Is told of each request when it starts and when it ends, in one line with the time of the clock. */
+  /** Receives each request when it starts and when it ends, in one line with the time of the clock. */
   readonly log?: (line: string) => void
 }
 
@@ -74,7 +80,7 @@ const networkOptions = strict({
   log: optional(func<(line: string) => void>()),
 })
 
-/** What is recorded of the body of a fetch. */
+/** The record of the body of a fetch. */
 const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
   if (typeof body === 'string' || body instanceof Uint8Array) return { body }
   if (body instanceof URLSearchParams) return { body: String(body) }
@@ -85,17 +91,21 @@ const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * A network in memory for tests: it meets each request with the next fault of its script, at its time on the clock. Give its `fetch` or
- * its `request` to code that would send over HTTP.
+ * A network in memory for tests: it meets each request with the next fault of its script, at its time on the
+ * clock. Give its `fetch` or its `request` to code that would send over HTTP.
  *
  * @example
  * import { scriptedNetwork, virtualClock } from 'headrace/testing'
  *
  * const clock = virtualClock()
- * const network = scriptedNetwork({ clock, script: [{ do: 'status', code: 503, after: 20 }, { do: 'reset' }] })
+ * const network = scriptedNetwork({
+ *   clock,
+ *   script: [{ do: 'status', code: 503, after: 20 }, { do: 'reset' }],
+ * })
  * const first = network.request({ url: 'http://receiver.test/hook', body: '{}' })
  * await clock.advance(20)
- * console.log((await first).status, await network.request().catch((error) => error.code)) // => 503 ECONNRESET
+ * const second = await network.request().catch((error) => error.code)
+ * console.log((await first).status, second) // => 503 ECONNRESET
  */
 export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwork => {
   const {

@@ -1,8 +1,8 @@
 import type { Random } from '../core/clock.ts'
 
 /**
- * Random numbers that a seed repeats: mulberry32, with 2^32 numbers before it repeats. For tests and simulations, never for
- * secrets. Any number is a seed; it is cut to 32 bits.
+ * Random numbers that a seed repeats: mulberry32, with 2^32 numbers before it repeats. For tests and
+ * simulations, never for secrets. Any number is a seed; it is cut to 32 bits.
  */
 export const seededRandom = (seed: number): Random => {
   let state = seed | 0

@@ -6,9 +6,9 @@ import { signerOf, type Secret } from '../signing/secret.ts'
 export interface ReceiverVector {
   /** Such as `signature/missing`. It stays the same in later versions. */
   readonly id: string
-  /** A receiver that breaks a `must` loses events or takes forged ones. A `should` is rarer, a `may` is a choice. */
+  /** Breaking a `must` loses events or takes forged ones. A `should` is rarer, a `may` is a choice. */
   readonly level: 'must' | 'should' | 'may'
-  /** What the receiver does, in one sentence. */
+  /** The receiver's behaviour, in one sentence. */
   readonly statement: string
   readonly request: {
     readonly method: 'POST'
@@ -23,7 +23,7 @@ export interface ReceiverVector {
   }
   /** The class of the status of each answer, and the milliseconds until its headers come. */
   readonly expect: { readonly status: '2xx' | '4xx'; readonly withinMs: number }
-  /** What happens with a receiver that does not. */
+  /** The consequence of another behaviour. */
   readonly why: string
 }
 
@@ -45,14 +45,15 @@ const signatures: Readonly<Record<string, (sign: Signer, body: string) => string
 }
 
 /**
- * What a receiver of signed webhooks must, should and may do: requests with the answers that are expected, signed with a secret. The users and
- * the message ids in them begin with `check-receiver`. The same secret gives the same vectors.
+ * The behaviour that a receiver of signed webhooks must, should and may have: requests with the expected
+ * answers, signed with a secret. The users and the message ids in them begin with `check-receiver`. The same
+ * secret gives the same vectors.
  *
  * @param withinMs milliseconds for each answer. Default 5,000, after which headrace tries again
  */
 export const receiverVectors = (secret: Secret | string, withinMs = 5_000): ReadonlyArray<ReceiverVector> => {
   const sign = signerOf(secret)
-  // The file is a part of this package, found by its published name also from a bundle; a test reads every vector in it.
+  // A part of this package, found by its published name also from a bundle; a test reads all its vectors.
   const file = loadPackage('headrace/vectors/receiver.json') as { vectors: ReadonlyArray<ReceiverVector> }
   return file.vectors.map((vector) => {
     const { id, request, expect } = vector

@@ -40,7 +40,7 @@ export interface ScriptedSink<A> extends Sink<A> {
   readonly closed: ReadonlyArray<number>
 }
 
-/** What a scripted sink is made of. */
+/** The parts of a scripted sink. */
 export interface ScriptedSinkOptions<in A> {
   /** Default: `scripted`. */
   readonly name?: string
@@ -48,8 +48,8 @@ export interface ScriptedSinkOptions<in A> {
   /** The reply to a delivery; `index` counts the deliveries from 0. It goes before a `script`. */
   readonly reply?: (item: A, attempt: Attempt, index: number) => Reply
   /**
-   * One fault for each delivery, or the fault that a function gives for it: the verdict is the one of a webhook to a receiver with this fault.
-   * Default: every delivery is delivered at once with status 200.
+   * One fault for each delivery, or the fault that a function gives for it: the verdict is the one of a
+   * webhook to a receiver with this fault. Default: every delivery is delivered at once with status 200.
    */
   readonly script?: FaultScript | ((item: A, index: number) => Misbehaviour)
 }
@@ -67,7 +67,7 @@ const sinkOptions = strict({
   script: optional(scriptOption<FaultScript | (() => Misbehaviour)>()),
 })
 
-/** What a webhook makes of a fault. */
+/** A webhook's reply to a fault. */
 const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
   const effect = effectOf(fault, 'http://receiver.test/')
   if (effect.what === 'nothing') return {}
@@ -80,8 +80,9 @@ const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
 }
 
 /**
- * A sink in memory for tests: it gives the replies of its script, at their times on its clock. A script of faults makes it a webhook without a
- * network: a fault that never answers hangs until the delivery is cancelled, so put `withTimeout` around it.
+ * A sink in memory for tests: it gives the replies of its script, at their times on its clock. A script of
+ * faults makes it a webhook without a network: a fault that never answers hangs until the delivery is
+ * cancelled, so put `withTimeout` around it.
  *
  * @example
  * import { right } from 'fp-ts/lib/Either.js'
@@ -89,7 +90,8 @@ const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
  * import { scriptedSink, virtualClock } from 'headrace/testing'
  *
  * const clock = virtualClock()
- * const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: 'scripted' }), after: 30 }) })
+ * const reply = () => ({ verdict: right({ sink: 'scripted' }), after: 30 })
+ * const slow = scriptedSink<string>({ clock, reply })
  * slow.deliver('hello', onlyAttempt).subscribe((verdict) => console.log(verdict._tag)) // => Right
  * clock.tick(30)
  */

@@ -18,9 +18,9 @@ export interface World {
   readonly log: (line: string) => void
 }
 
-/** What a world is made of, beside its seed. */
+/** The parts of a world, beside its seed. */
 export interface WorldOptions {
-  /** What the network does with each request. Default: it answers 200 at once. */
+  /** The network's answers to requests. Default: 200 at once. */
   readonly network?: ScriptedNetworkOptions['script']
   /** Default: none. */
   readonly diskFaults?: ReadonlyArray<DiskMisbehaviour>
@@ -28,11 +28,11 @@ export interface WorldOptions {
   readonly maxTimers?: number
 }
 
-/** What a simulation left behind. */
+/** The result of a simulation. */
 export interface Simulation<out A> {
-  /** What the program answered. */
+  /** The program's answer. */
   readonly value: A
-  /** Requests, operations of the disk and what was logged, each with its time. The same seed gives the same trace. */
+  /** Requests, disk operations and log lines, each with its time. The same seed gives the same trace. */
   readonly trace: ReadonlyArray<string>
   /** The virtual time that passed, in milliseconds. */
   readonly duration: number
@@ -47,7 +47,7 @@ const known = strict({
 /** Lines of the trace in an error. */
 const TRACE_LINES = 30
 
-/** A world, and the trace that it writes; `onLine` is told each line of it. The network and the disk log to it. */
+/** A world and its trace; `onLine` receives each line. The network and the disk log to it. */
 export const makeWorld = (
   seed: number,
   options: WorldOptions = {},
@@ -59,7 +59,7 @@ export const makeWorld = (
     ...limits
   } = checkOptions('options of a world', known, options)
   const trace: string[] = []
-  // Ties have numbers of their own, so that a timer more does not change what the program draws.
+  // Ties have numbers of their own, so that a new timer does not change the program's draws.
   const clock = virtualClock({ ...limits, ties: seededRandom(~seed) })
   const log = (line: string): void => {
     trace.push(line)
@@ -76,9 +76,9 @@ export const makeWorld = (
 }
 
 /**
- * Runs a program in a world that the seed decides, and moves its time until the program is done. What the program needs of time, chance,
- * network and disk it takes from the world; then the same seed gives the same trace. Rejects with the program's error, or with a report
- * of a deadlock, and the end of the trace.
+ * Runs a program in a world that the seed decides, and moves its time until the program is done. Take time,
+ * chance, network and disk from the world; then the same seed gives the same trace. Rejects with the
+ * program's error, or with a report of a deadlock, and the end of the trace.
  *
  * @example
  * import { simulate, type World } from 'headrace/testing'

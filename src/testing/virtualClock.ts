@@ -13,11 +13,11 @@ export interface VirtualClockOptions {
   readonly start?: number
   /** Timers that one call may run before it throws: it would probably never end. Default 1,000,000. */
   readonly maxTimers?: number
-  /** Orders timers that are due at the same moment. Default: in the order of scheduling, as a real process does. */
+  /** Orders timers that are due at the same moment. Default: as scheduled, like a real process. */
   readonly ties?: Random
 }
 
-/** A timer that waits: its name, or that of its function, and when it is due in milliseconds of `monotonic`. */
+/** A waiting timer: its name, or that of its function, and its due time in milliseconds of `monotonic`. */
 export interface PendingTimer {
   readonly name: string
   readonly due: number
@@ -25,13 +25,14 @@ export interface PendingTimer {
 
 /** A clock that a test moves. */
 export interface VirtualClock extends Clock {
-  /** As that of any clock. A name tells the timer apart in `timers` and in reports. No timer holds the process. */
+  /** As that of any clock. `timers` and reports show the name. No timer holds the process. */
   readonly schedule: (delay: number, task: () => void, name?: string | { readonly holds?: boolean }) => Cancel
   /** Resolves `ms` milliseconds from now. */
   readonly sleep: (ms: number, name?: string) => Promise<void>
   /**
-   * Moves the time by `ms` and runs what falls due, in the order of time, with what those timers schedule. Promise jobs do not run in
-   * between: use `advance` where there are any. A timer that throws stops the tick at its time, with its error; a later call goes on.
+   * Moves the time by `ms` and runs due timers, in the order of time, with those that they schedule. Promise
+   * jobs do not run in between: use `advance` where there are any. A timer that throws stops the tick at its
+   * time, with its error; a later call goes on.
    */
   readonly tick: (ms: number) => void
   /** Like `tick`; and before, between and after the timers every promise job runs, as in a real process. */
@@ -41,11 +42,12 @@ export interface VirtualClock extends Clock {
   /** Advances from timer to timer until none is left. */
   readonly runAll: () => Promise<void>
   /**
-   * Moves the time until a promise, or a task of fp-ts, is done, and settles as it does. Rejects with a report of what still waits if it
-   * never can: a deadlock, where no timer is left; more than `maxTimers`; or not within `timeout` milliseconds (default: any time).
+   * Moves the time until a promise, or a task of fp-ts, is done, and settles as it does. Rejects with a
+   * report of waiting timers if it never can: a deadlock, where no timer is left; more than `maxTimers`; or
+   * not within `timeout` milliseconds (default: any time).
    */
   readonly run: <A>(task: Promise<A> | Task<A>, options?: { readonly timeout?: number }) => Promise<A>
-  /** Lets the time stand still in `advance`, `runAll` and `run` until this is done: for a file, a socket, a thread. Answers it. */
+  /** Stops the time in `advance`, `runAll` and `run` until this is done: a file, a socket. Answers it. */
   readonly hold: <A>(real: Promise<A>) => Promise<A>
   /** Timers that neither ran nor were cancelled: 0 means that nothing is left. */
   readonly pending: () => number
@@ -75,8 +77,9 @@ const MOMENT = 2 ** -20
 /** Timers that a report names. */
 const MAX_NAMED = 10
 /**
- * Immediates that are asked for together. Node runs every promise job and tick between two of them, as between two turns of the event loop, at a
- * sixth of the time (0.3 and 1.7 µs): a turn also asks the system for input and output.
+ * Immediates that are asked for together. Node runs every promise job and tick between two of them, as
+ * between two turns of the event loop, at a sixth of the time (0.3 and 1.7 µs): a turn also asks the system
+ * for input and output.
  */
 const TOGETHER = 16
 
@@ -95,8 +98,8 @@ let clocksAtWork = 0
 const countResources = (): number => new AsyncResource('headrace.virtualClock').asyncId() - contexts
 
 /**
- * A `Clock` for tests: time moves only when the test moves it, so four hours of retries take milliseconds and are the same in
- * every run. With promises in between use `advance`. Nothing global is patched.
+ * A `Clock` for tests: time moves only when the test moves it, so four hours of retries take milliseconds and
+ * are the same in every run. With promises in between use `advance`. Nothing global is patched.
  *
  * @example
  * import { virtualClock } from 'headrace/testing'
@@ -136,7 +139,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     return all.flatMap(({ name, due, task }) => (task === undefined ? [] : { name, due }))
   }
 
-  /** An error that says what waits. */
+  /** An error with the waiting timers. */
   const stuck = (why: string, more = ''): Error => {
     const all = waiting().map(({ name, due }) => `${name} (at ${String(due)} ms)`)
     const rest = all.length > MAX_NAMED ? `, and ${String(all.length - MAX_NAMED)} more` : ''

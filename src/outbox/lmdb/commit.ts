@@ -1,5 +1,6 @@
 /**
- * The group commit of a store: each write is part of one transaction, and while one is synced, the writes that come wait for the next.
+ * The group commit of a store: each write is part of one transaction, and while one is synced, later writes
+ * wait for the next.
  *
  * @module
  */
@@ -42,7 +43,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
   let hung: Error | undefined
   const isHung = (): boolean => hung !== undefined
 
-  /** After a failed write of the last page lmdb answers nothing any more, also when the disk is sound again. */
+  /** After a failed write of the last page lmdb never answers again, even when the disk is sound. */
   const hangs = (): void => {
     hung = new Error(`the outbox in ${path} stopped answering after a failed write: open it in a new process`)
   }
@@ -82,7 +83,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
     const all = await commit(() => (writes = take()))
     if (isRight(all)) return all.right
     if (writes.length < 2) throw all.left
-    // What ends an item may still find room by itself: a small transaction needs fewer pages.
+    // Writes that end items may still find room: a small transaction needs fewer pages.
     const answers: Answer[] = []
     for (const write of writes) {
       const alone = write.grows ? all : await commit(() => [write])
@@ -93,9 +94,10 @@ export const groupCommit = (store: Store, timeout?: number) => {
 
   return {
     /**
-     * Calls `apply` within the next transaction, and once more if that fails; it must not throw. What `apply` returned is called when the
-     * transaction was synced, and its value answers the promise. `count`, `bytes`: the items that it concerns. `grows`: the write is
-     * refused while the disk is nearly full, so that the writes which end items find room.
+     * Calls `apply` within the next transaction, and once more if that fails; it must not throw. The function
+     * that it returns runs after the sync, and its value answers the promise. `count`, `bytes`: the items
+     * that it concerns. `grows`: the write is refused while the disk is nearly full, which leaves room for
+     * writes that end items.
      */
     write: async <T>(
       count: number,
@@ -111,7 +113,10 @@ export const groupCommit = (store: Store, timeout?: number) => {
     },
     /** As they were last synced. */
     counters: (): Readonly<Counters> => counters,
-    /** Later writes reject. Resolves when all earlier ones are answered, and rejects if the environment hangs: its close would too. */
+    /**
+     * Rejects later writes. Resolves after all earlier ones; rejects if the environment hangs: its close
+     * would.
+     */
     end: async (): Promise<void> => {
       isEnded = true
       await commits.idle()

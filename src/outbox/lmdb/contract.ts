@@ -15,13 +15,13 @@ export interface ItemCodec<A> {
   readonly toText: (item: A) => string
   /** May throw: then the record ends as a dead letter of reason `corrupt`. */
   readonly fromText: (text: string) => A
-  /** What the item counts for in `maxBytes`, a number from 0. An item with another answer is refused. */
+  /** The bytes of an item in `maxBytes`, from 0. An item with another answer is refused. */
   readonly sizeOf: (item: A) => number
-  /** What the folder holds, in a word or two: a folder of another kind is not opened with this codec. Default `items`. */
+  /** The kind of items, in a word or two: a folder of another kind is not opened. Default `items`. */
   readonly kind?: string
 }
 
-/** An io-ts codec of what an outbox holds: of the items of its payloads or batches, or of its items themselves. @inline */
+/** An io-ts codec of an outbox's items: of those of its payloads or batches, or of its own. @inline */
 export type CodecOf<A> =
   A extends Payload<infer I>
     ? t.Type<I, unknown>
@@ -42,8 +42,9 @@ export interface LmdbOutboxOptions<A> {
   /** A folder of its own; made if it is missing. */
   readonly path: string
   /**
-   * An io-ts codec of the items, or of the items of payloads and batches: they come back as it decodes them. Default: items are stored as JSON, and one
-   * that JSON would change, such as a `Date`, is refused with its path.
+   * An io-ts codec of the items, or of the items of payloads and batches: they come back as it decodes them.
+   * Default: items are stored as JSON, and one that JSON would change, such as a `Date`, is refused with its
+   * path.
    */
   readonly item?: CodecOf<A>
   /** Another form than JSON, in place of `item`. */
@@ -55,13 +56,13 @@ export interface LmdbOutboxOptions<A> {
   /** How many dead letters are kept; the oldest make room and are counted. 0 keeps none. Default 100,000. */
   readonly keepDead?: number
   /**
-   * Whose outbox it is, in a word that is no secret: a folder with items of another owner is not opened. Default none, which opens any
-   * folder; for a destination of a collector its name.
+   * The owner of the outbox, in a word that is no secret: a folder with items of another owner is not opened.
+   * Default none, which opens any folder; for a destination of a collector its name.
    */
   readonly owner?: string
   /** Default the machine's clock. */
   readonly clock?: Clock
-  /** Called for each waiting record that could not be read, when it ended as a dead letter. Default nothing. */
+  /** Receives each waiting record that could not be read, after its end as a dead letter. Default nothing. */
   readonly onCorrupt?: (record: CorruptRecord) => void
 }
 
@@ -77,15 +78,15 @@ export interface StoredIn extends Pick<
 export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
   outbox !== undefined && !('enqueue' in outbox)
 
-/** A short text under a name, stored beside the items: how far an input was read, for example. All are held in memory. */
+/** A short text under a name, stored beside items, such as a position in an input. All are in memory. */
 export interface Bookmark {
   readonly name: string
   readonly value: string
 }
 
-/** What may come with items. */
+/** Data stored together with items. */
 export interface EnqueueOptions {
-  /** Stored in the same transaction as the items: all of it is stored, or nothing. Not stored if there was no room for any item. */
+  /** Stored in the transaction of the items: all or nothing. Not stored if no item had room. */
   readonly bookmark?: Bookmark
 }
 
@@ -133,7 +134,7 @@ export const outboxOption = <A>(): Option<Outbox<A> | StoredIn> =>
       : left('must be an Outbox, or { path } of a folder')
   })
 
-/** What is wrong, in one word that is stable. @inline */
+/** The fault, in one word that is stable. @inline */
 export type OutboxReason =
   /** The package lmdb, or its build for this machine, is not installed. */
   | 'missing'
@@ -160,7 +161,7 @@ export interface OutboxFault {
   readonly reason: OutboxReason
   /** The folder. */
   readonly path: string
-  /** What is wrong and what to do about it, for people. */
+  /** The fault and its remedy, for people. */
   readonly message: string
 }
 

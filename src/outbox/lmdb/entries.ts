@@ -1,6 +1,6 @@
 /**
- * The items that wait in a store, in the order in which they are leased, and its dead letters. The order is that of the trees: in memory
- * are only those that are leased, and the next new ones.
+ * The items that wait in a store, in the order in which they are leased, and its dead letters. The order is
+ * that of the trees: only leased items and the next new ones are in memory.
  *
  * @module
  */
@@ -135,7 +135,9 @@ export const storedEntries = <A>(
     }
   }
 
-  /** Ends a record that cannot be read as a dead letter. If that cannot be written, the next process finds it again. */
+  /**
+   * Ends an unreadable record as a dead letter. If that cannot be written, the next process finds it again.
+   */
   const endCorrupt = (number: number, retryKey: RetryKey | undefined, record: Buffer): void => {
     const copy = Buffer.from(record)
     // The size in a damaged record may be any number.
@@ -190,8 +192,8 @@ export const storedEntries = <A>(
   }
 
   /**
-   * Writes changes of leased entries in one transaction. A late or repeated change of an entry is left out. `change` answers the key of an
-   * entry that waits for a retry.
+   * Writes changes of leased entries in one transaction. A late or repeated change of an entry is left out.
+   * `change` answers the key of an entry that waits for a retry.
    */
   const settle = async <T extends { readonly entry: Entry<A> }>(
     list: ReadonlyArray<T>,
@@ -224,7 +226,7 @@ export const storedEntries = <A>(
     }
   }
 
-  /** Changes the dead letters that match, a chunk in each transaction, and counts them. Leaves those that die meanwhile. */
+  /** Changes matching dead letters, a chunk in each transaction, and counts them. Leaves later ones. */
   const changeDead = async (
     matches: (deadLetter: DeadLetter<A>) => boolean,
     change: (counters: Counters, deadLetter: DeadLetter<A>, key: number) => boolean,
@@ -251,7 +253,7 @@ export const storedEntries = <A>(
 
   const deadLetters: DeadLetters<A> = {
     list: ({ after = '0', limit = DEAD_PAGE } = {}) => listDead(Number(after), limit),
-    // What the bounds have no room for stays dead. What is moved waits as a new item, so its deadline is a new one.
+    // A dead letter without room stays dead. A moved one is a new item, so its deadline is a new one.
     redrive: (matches) =>
       changeDead(
         (each) => each.reason === 'ended' && matches(each),
@@ -271,7 +273,10 @@ export const storedEntries = <A>(
   }
 
   return {
-    /** Adds items, and in the same transaction what `beside` writes; what it returns is called when that was synced. */
+    /**
+     * Adds items, and in the same transaction writes `beside`; the function that it returns runs after the
+     * sync.
+     */
     enqueue: async (
       offers: ReadonlyArray<Offer<A>>,
       beside: () => () => void,

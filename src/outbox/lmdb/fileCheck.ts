@@ -1,11 +1,11 @@
 /**
- * Checks the file of lmdb before lmdb maps it into memory: a page that is missing there ends the process when it is read.
+ * Checks the file of lmdb before lmdb maps it into memory: reading a missing page there ends the process.
  *
  * @module
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** What is wrong with a file. */
+/** The fault of a file. */
 export interface FileFault {
   readonly reason: 'notAnOutbox' | 'damaged'
   /** Continues a sentence that begins with the name of the file. */
@@ -17,7 +17,10 @@ const SHORT: FileFault = { reason: 'damaged', what: 'is shorter than it was' }
 
 const BROKEN: FileFault = { reason: 'damaged', what: 'has pages that cannot be read' }
 
-/** The head of a page: its number, transaction, flags, and the bounds of its nodes or its number of pages. Offsets of nodes count from its end. */
+/**
+ * The head of a page: its number, transaction, flags, and the bounds of its nodes or its number of pages.
+ * Offsets of nodes count from its end.
+ */
 const PAGE_HEAD = 24
 const FLAGS_AT = 18
 const EXTENT_AT = 20
@@ -32,7 +35,7 @@ const LAYOUT = 2
 const META_PAGES = 2
 const META_SIZE = 136
 
-/** The head of a node: 6 bytes with the page of a child, or 4 with the size of a value and 2 with flags; then the size of the key. */
+/** A node's head: 6 bytes of a child's page, or 4 of a value's size and 2 of flags; then the key's size. */
 const NODE_HEAD = 8
 const IS_ON_PAGES = 1
 const IS_TREE = 2
@@ -56,7 +59,7 @@ interface Meta {
   readonly transaction: bigint
 }
 
-/** What does not hold in a damaged file throws a RangeError, as a read beyond the end of a page does. */
+/** Throws a RangeError for a damaged file, as a read beyond the end of a page does. */
 const check = (holds: boolean): void => {
   if (!holds) throw new RangeError('damaged')
 }
@@ -96,7 +99,7 @@ const isKeyOf = (tree: string, key: Buffer): boolean => {
   return tree !== 'bookmarks' || (key.length === 64 && /^[0-9a-f]+$/.test(key.toString('latin1')))
 }
 
-/** Reads all trees of a file and throws where lmdb would fail, or end the process: a page is missing, used twice, or not what it should be. */
+/** Reads all trees of a file and throws where lmdb would fail or end the process, such as a missing page. */
 const checkTrees = (
   file: number,
   size: number,
@@ -116,7 +119,8 @@ const checkTrees = (
   const pageAt = (number: number, flags: number): Buffer => {
     const page = readAt(file, number * pageSize, pageSize)
     check(page.length === pageSize && page.readBigUInt64LE(0) === BigInt(number))
-    // A page of a later transaction counts as one in memory: lmdb would write to the file as it is mapped, and end the process.
+    // A page of a later transaction counts as one in memory: lmdb would write to the mapped file, and end the
+    // process.
     check(page.readUInt16LE(FLAGS_AT) === flags && page.readBigUInt64LE(8) <= transaction)
     return page
   }
@@ -202,7 +206,7 @@ const checkTrees = (
     const tree = name.toString('latin1').replace('\0', '')
     walkTree(head, 0, (_, flags, key) => check(flags === 0 && isKeyOf(tree, key)))
   })
-  /** Numbers of pages. A negative number is the length of a run that begins at the next one, and 0 is empty. */
+  /** Numbers of pages. A negative one is the length of a run that begins at the next one, and 0 is empty. */
   walkTree(freePages, HAS_INTEGER_KEYS, (list, nodeFlags) => {
     const count = Number(list.readBigUInt64LE(0))
     check(nodeFlags === 0 && list.length >= 8 * (count + 1))
@@ -219,7 +223,7 @@ const checkTrees = (
   })
 }
 
-/** What is wrong with a file of lmdb, if anything. */
+/** The fault of a file of lmdb, if any. */
 export const fileFault = (path: string): FileFault | undefined => {
   const file = openSync(path, 'r')
   let isShort = true
@@ -231,7 +235,8 @@ export const fileFault = (path: string): FileFault | undefined => {
     if (second === undefined) return size < 2 * first.pageSize ? SHORT : BROKEN
     const meta = first.transaction >= second.transaction ? first : second
     const end = (meta.lastPage + 1n) * BigInt(meta.pageSize)
-    // A page that was used and freed in one transaction is never written, so a sound file may end before its last page.
+    // A page that was used and freed in one transaction is never written, so a sound file may end before its
+    // last page.
     isShort = BigInt(size) < end
     check(first.pageSize === second.pageSize && end <= meta.mapSize)
     checkTrees(file, size, meta)

@@ -11,7 +11,7 @@ const isPlain = (value: unknown): value is Fields =>
   [Object.prototype, null].includes(Object.getPrototypeOf(value) as null) &&
   typeof value['toJSON'] !== 'function'
 
-/** Where a value would change if it were written as JSON and read again, and why; undefined if it survives. */
+/** Where and why a value would change if written as JSON and read again; undefined if it survives. */
 const changeOf = (value: unknown, path: string): string | undefined => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (Number.isFinite(value)) return undefined
@@ -27,7 +27,7 @@ const changeOf = (value: unknown, path: string): string | undefined => {
   return undefined
 }
 
-/** The same item with each of what the codec is for changed: the items of a payload, of its members, of a batch, or the item itself. */
+/** The same item with each inner item changed: of a payload, of its members, of a batch, or itself. */
 const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown => {
   if (!isPayload(item))
     return isBatch(item) ? { ...item, items: item.items.map((each) => mapItems(each, change)) } : change(item)
@@ -37,13 +37,13 @@ const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown =
 }
 
 /**
- * Stores items as JSON. With an io-ts codec they come back as the codec decodes them: a `Date` as a `Date`. An item that JSON would change is
- * refused with the path of what would change.
+ * Stores items as JSON. With an io-ts codec they come back as the codec decodes them: a `Date` as a `Date`.
+ * An item that JSON would change is refused with the path of the change.
  */
 export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
   /** The size is asked first, and then the text of the same item: it is written once. */
   let last: { readonly item: A; readonly text: string } | undefined
-  // What the codec is for is checked when it is decoded; on the way in the types hold.
+  // The codec checks items when it decodes them; on the way in the types hold.
   const inner = codec as t.Type<unknown, unknown> | undefined
 
   const toText = (item: A): string => {
@@ -68,7 +68,7 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
   return {
     sizeOf: (item) => Buffer.byteLength(toText(item)),
     toText,
-    // The codec has decoded it; without one the caller says what the folder holds.
+    // The codec has decoded it; without one the caller states the type of the items.
     fromText: (text) => mapItems(JSON.parse(text), decode) as A,
   }
 }

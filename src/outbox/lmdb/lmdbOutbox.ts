@@ -28,7 +28,7 @@ import { storedEntries, type Offer } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
 import { openStore, type Store } from './store.ts'
 
-/** An item with its size and text. Not every codec has types, and a wrong size would make the counters of the store useless. */
+/** An item with its size and text. A codec may be untyped, and a wrong size would spoil the counters. */
 const encode = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
   const wrong = (member: string, answer: string, wanted: string): RangeError =>
     new RangeError(`the codec's ${member} answered ${answer}: it must be ${wanted}`)
@@ -48,7 +48,7 @@ const storedBookmarks = ({ bookmarks }: Store, commits: Commits) => {
   const rows = Array.from(bookmarks.getRange(), ({ value }) => JSON.parse(value) as [string, string])
   const values = new Map(rows)
   return {
-    /** Stores one, within a transaction. Answers what to do when that was synced. */
+    /** Stores a bookmark in a transaction. Answers the function to call after its sync. */
     put: ({ name, value }: Bookmark): (() => void) => {
       bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
       return () => values.set(name, value)
@@ -65,7 +65,7 @@ const storedBookmarks = ({ bookmarks }: Store, commits: Commits) => {
 
 const ignore = (): void => undefined
 
-/** What is checked of the options. The types hold the rest. */
+/** The checked options. The types hold the rest. */
 const optionsOf = strict({
   path: text,
   codec: optional(methods<ItemCodec<unknown>>('an ItemCodec', 'toText', 'fromText', 'sizeOf')),
@@ -79,9 +79,10 @@ const optionsOf = strict({
 })
 
 /**
- * An outbox in a folder. What it accepted survives a crash of the process and of the machine: it answers an enqueue when it was synced to
- * the disk. Concurrent writes share one sync. Millions may wait: they are on the disk and not in memory, in the order in which they are
- * leased. One process at a time may have it open; the folder of a process that ended is taken over. Closing deletes nothing.
+ * An outbox in a folder. Its accepted items survive a crash of the process and of the machine: it answers an
+ * enqueue after the sync to the disk. Concurrent writes share one sync. Millions may wait: they are on the
+ * disk and not in memory, in the order in which they are leased. One process at a time may have it open; the
+ * folder of a process that ended is taken over. Closing deletes nothing.
  *
  * Needs the package lmdb, an optional peer dependency: `npm install lmdb`.
  *
@@ -100,7 +101,8 @@ const optionsOf = strict({
  * await outbox.close()
  *
  * const again = lmdbOutbox<string>({ path })
- * console.log(await again.lease(0, { count: 10, retries: 0 })) // => [ { id: '1', item: 'a', firstAttemptAt: undefined, progress: undefined } ]
+ * const [entry] = await again.lease(0, { count: 10, retries: 0 })
+ * console.log(entry?.id, entry?.item) // => 1 a
  * await again.close()
  * rmSync(path, { recursive: true })
  */

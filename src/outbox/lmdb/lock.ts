@@ -7,7 +7,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A lock file without content is being written, unless it is older than this. A power failure may leave one. */
+/** A lock file without content is being written, unless it is older: a power failure may leave one. */
 const WRITING_MS = 10_000
 
 const STARTING = 'by a process that is starting: try again'
@@ -47,7 +47,7 @@ const isRunning = ({ pid, started }: Holder): boolean => {
   return state !== 'Z' && (started === undefined || since === undefined || since === started)
 }
 
-/** What a lock file says, and by which process, if it is one that may be running. */
+/** The text of a lock file, and its process, if it is one that may be running. */
 const read = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
   const text = readFileSync(file, 'utf8')
   try {
@@ -72,7 +72,7 @@ const removeStale = (file: string, stale: string): void => {
   else renameSync(aside, file)
 }
 
-/** Locks, or answers by which process the folder is in use; undefined after the removal of a stale lock file. */
+/** Locks, or names the process that uses the folder; undefined after the removal of a stale lock file. */
 const tryLock = (file: string, text: string, now: number): Either<string, () => void> | undefined => {
   try {
     writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })

@@ -1,6 +1,6 @@
 /**
- * How an item is stored: `crc32 | size | length of about | about | body`. `about` is JSON: what is known of the item beside its body.
- * The checksum covers everything after it.
+ * The stored form of an item: `crc32 | size | length of about | about | body`. `about` is JSON: the data of
+ * the item beside its body. The checksum covers everything after it.
  *
  * @module
  */
@@ -58,11 +58,13 @@ export const sizeIn = (record: Buffer): number => {
   return Number.isFinite(size) && size > 0 ? size : 0
 }
 
-/** What is known of an item beside its body: of one that waits for a retry, and of a dead letter. */
+/** The data of an item beside its body: of one that waits for a retry, and of a dead letter. */
 interface About {
   readonly firstAttemptAt?: number | undefined
   readonly progress?: Progress | undefined
-  /** Of a dead letter: the id of its entry, when it ended, and its outcome, whose item is the body of the record. */
+  /**
+   * Of a dead letter: its entry's id, the time of its end, and its outcome, whose item is the record's body.
+   */
   readonly id?: string
   readonly at?: number
   readonly outcome?: Omit<Outcome<unknown>, 'item'>
@@ -107,7 +109,7 @@ export const rawOf = (record: Buffer): string => record.toString('utf8', HEAD)
 export const encodeCorrupt = (record: Buffer, at: number): Buffer =>
   join(0, toJson({ at, corrupt: true }), record)
 
-/** What stands in a record. It throws for bytes that are not those that were written. */
+/** The parts of a record. It throws for bytes that are not those that were written. */
 const read = (record: Buffer): { readonly about: About; readonly body: Buffer } => {
   if (record.length < HEAD || checksum(record) !== record.readUInt32LE(0)) throw new Error('wrong checksum')
   const body = bodyOf(record)
@@ -127,7 +129,7 @@ export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buff
   }
 }
 
-/** The dead letter in a record. One that cannot be read is a corrupt one; when it ended is then not known, and 0. */
+/** The dead letter in a record. An unreadable one is a corrupt one; its end is then not known, and 0. */
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
   const id = String(number)
   try {

@@ -1,6 +1,6 @@
 /**
- * The trees of a stored outbox in one lmdb file, and how it is opened: load lmdb, make the folder, lock it, check its file, open its trees,
- * compare kind and owner.
+ * The trees of a stored outbox in one lmdb file, and how it is opened: load lmdb, make the folder, lock it,
+ * check its file, open its trees, compare kind and owner.
  *
  * - `fresh`: items that were never put back, by number, in the order of their enqueue;
  * - `retries`: items that wait for a retry, by due time and number;
@@ -26,7 +26,7 @@ const VERSION = 1
 /** Due time, and number of the item. */
 export type RetryKey = [due: number, number: number]
 
-/** An open store. A value read from `fresh` or `retries` is valid only until the next read: it is not copied. */
+/** An open store. A value of `fresh` or `retries` is valid until the next read: it is not copied. */
 export interface Store {
   readonly path: string
   readonly env: Lmdb.RootDatabase<Buffer, string>
@@ -64,7 +64,7 @@ export type Counters = typeof NO_COUNTERS
 /** The counters that a store holds; undefined if they are no counters. */
 export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
   try {
-    // What is no number from 0 is found in the next line.
+    // The next line finds values that are no numbers from 0.
     const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters & Readonly<Record<string, number>>
     return Object.keys(NO_COUNTERS).every((key) => (counters[key] ?? -1) >= 0) ? counters : undefined
   } catch {
@@ -97,7 +97,7 @@ const ENV = {
   permissionsMode: 0o600,
 } as const
 
-/** Reads a value without a copy. The buffer of lmdb is larger than the value, so this is a view on its part. */
+/** Reads a value without a copy: a view on the part of lmdb's larger buffer. */
 const view = {
   encode: (bytes: Buffer): Buffer => bytes,
   decode: ({ buffer, byteOffset, length }: Buffer): Buffer => Buffer.from(buffer, byteOffset, length),
@@ -120,7 +120,7 @@ const openTrees = (path: string, env: Store['env']): Store => ({
 /** Whether a folder holds a store, or a file of its name. */
 export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_FILE))
 
-/** Bytes of the file of reader locks. lmdb maps it into memory; on a full disk its first write there ends the process. */
+/** Bytes of the reader locks, which lmdb maps. On a full disk its first write there ends the process. */
 const LOCKS_SIZE = 8_192
 
 const WAYS_OUT = {
@@ -149,7 +149,8 @@ const systemError = (path: string, error: unknown): OutboxError => {
 
 const load = (path: string): typeof Lmdb => {
   try {
-    // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
+    // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe
+    // it.
     return loadPackage('lmdb') as typeof Lmdb
   } catch (error) {
     const [reason = ''] = messageOf(error).split('\n')
@@ -189,7 +190,9 @@ const checkVersion = (env: Store['env'], path: string): void => {
 /** Keys of a tree that are read when a store is opened. */
 const MAX_KEYS = 50_000
 
-/** Whether the trees hold what the counters say, under keys that headrace wrote. An entry under another key would never be read, or never end. */
+/**
+ * Whether the trees match the counters, under keys that headrace wrote: others would never be read or end.
+ */
 const isConsistent = ({ fresh, retries, dead }: Store, counters: Counters): boolean => {
   // lmdb does not type its statistics.
   const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount
@@ -213,7 +216,7 @@ const isConsistent = ({ fresh, retries, dead }: Store, counters: Counters): bool
   )
 }
 
-/** Whether a store holds what it is opened for. An empty store may be taken by another owner. */
+/** Throws unless the store has the expected kind and owner. An empty store may be taken by another owner. */
 const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
   const { env, meta, path } = store
   const counters = countersIn(store)
@@ -269,8 +272,8 @@ const openLocked = <T>(
 }
 
 /**
- * Opens and locks the store in a folder; its `close` releases the lock. `path` is absolute; `now` is the time that the lock file names.
- * `begin` reads what is held in memory.
+ * Opens and locks the store in a folder; its `close` releases the lock. `path` is absolute; `now` is the time
+ * that the lock file names. `begin` reads the parts held in memory.
  *
  * @throws OutboxError when it cannot be opened.
  */

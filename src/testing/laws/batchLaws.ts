@@ -21,7 +21,7 @@ const batchesOf = (seen: Trace) =>
   seen.flatMap(({ at, batch }) => (batch === undefined ? [] : [{ ...batch, at }]))
 
 /**
- * Laws for an operator that gathers payloads into batches: nothing is lost, no batch is too large, none waits too long.
+ * Laws for an operator that gathers payloads into batches: no loss, no large batch, no long wait.
  *
  * @example
  * import { batch } from 'headrace'

@@ -8,13 +8,13 @@ import type { KeyedBatchOptions } from '../../operators/batch.ts'
 import { virtualClock } from '../virtualClock.ts'
 import type { Run } from './law.ts'
 
-/** An operator that gathers payloads into batches: `batch` of headrace, or one of your own with the same options. */
+/** An operator that gathers payloads into batches: `batch`, or one of your own with the same options. */
 export type Batcher = <A>(
   options: KeyedBatchOptions<Frame, A>,
 ) => <L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Refusal | Threw, BatchPayload<A>>
 
 type Command =
-  /** An item whose text has `size` bytes; null for a left. Its key is this one modulo the keys of the world. */
+  /** An item whose text has `size` bytes; null for a left. Its key is taken modulo the keys of the world. */
   | { readonly do: 'offer'; readonly size: number | null; readonly key: number }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'flush' | 'complete' | 'error' | 'unsubscribe' }
@@ -32,7 +32,7 @@ const within = nested.map((commands): Command => ({ do: 'within', commands }))
 const offers = { weight: 20, arbitrary: offer }
 const command = fc.oneof(offers, { weight: 5, arbitrary: advance }, flush, within)
 
-/** Options of a batcher, and what happens. `null` stands for Infinity, which JSON does not have. */
+/** Options of a batcher, and commands. `null` stands for Infinity, which JSON does not have. */
 export const worlds = fc.record({
   maxCount: fc.option(fc.integer({ min: 1, max: 5 })),
   maxBytes: fc.integer({ min: 1, max: 12 }).map((room) => frameBytes(frame) + room),
@@ -41,7 +41,7 @@ export const worlds = fc.record({
   // With one key, there is no `by`.
   keys: fc.constantFrom(1, 1, 3, 6),
   maxKeys: fc.integer({ min: 1, max: 4 }),
-  // What comes after the end must change nothing.
+  // Commands after the end must change nothing.
   commands: fc
     .tuple(fc.array(command, { maxLength: 60, size: 'max' }), end, fc.array(command, { maxLength: 4 }))
     .map(([before, last, after]) => [...before, last, ...after]),
@@ -53,8 +53,8 @@ export type BatchWorld = typeof worlds extends fc.Arbitrary<infer World> ? World
 export type Item = Readonly<Record<'n' | 'size' | 'at' | 'key', number>>
 
 /**
- * Something that happened. An offer is `taken` if it fits into a batch. Else it is `passing`, and should come out as `passed` with the same
- * text. `rest` comes after each command with all that it led to.
+ * An event of a run. An offer is `taken` if it fits into a batch. Else it is `passing`, and should come out
+ * as `passed` with the same text. `rest` comes after each command with all its effects.
  */
 export interface Seen {
   readonly what:
@@ -67,7 +67,7 @@ export interface Seen {
   /** All items that were taken and have not come out. */
   readonly open: ReadonlyArray<Item>
   readonly timers: number
-  /** What was taken, came out or was handed back. */
+  /** The items that were taken, came out or were handed back. */
   readonly items: ReadonlyArray<Item>
   readonly batch?: BatchPayload<Item>
 }

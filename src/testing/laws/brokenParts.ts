@@ -114,7 +114,7 @@ export const ending =
   (...given) =>
     change(eventPipeline(...given))
 
-/** They take what `validate(Event)` takes. */
+/** They take the input of `validate(Event)`. */
 export const brokenPipelines = brokenVersions<Events>()({
   'loses what the sink refuses': {
     breaks: 'pipeline/ends-once',
@@ -197,7 +197,7 @@ export const brokenCodecs = brokenVersions<ChangeCodec>()({
   'loses a member': {
     breaks: 'codec/round-trip',
     make: changing((codec) => ({
-      // The fault: what comes out is not what the type says.
+      // The fault: the output does not have its type.
       encode: (value) => Object.fromEntries(Object.entries(codec.encode(value) as object).slice(1)) as never,
     })),
   },

@@ -4,7 +4,7 @@ import { seededRandom } from '../random.ts'
 import { trackingCallOf } from './events.ts'
 import { invalidCallOf } from './invalidInput.ts'
 
-/** Calls without end, for `headrace gen`. The share of them is refused; the others have message ids that do not repeat. */
+/** Endless calls for `headrace gen`. The share of them is refused; the others have unique message ids. */
 export const callStream = function* (seed: number, kinds: ReadonlyArray<Kind>, share: number) {
   const random = seededRandom(seed)
   const weight = Math.round(share * 1e6)

@@ -19,8 +19,8 @@ export interface LawOptions {
   /** With `only` and `seed`: goes to the input that a report found there. */
   readonly path?: string
   /**
-   * Milliseconds for each law, which `registerLaws` tells the runner; an input is made smaller for at most half of it. Default: the limit of
-   * the runner, and 2,000 to make an input smaller.
+   * Milliseconds for each law, which `registerLaws` tells the runner; an input is made smaller for at most
+   * half of it. Default: the limit of the runner, and 2,000 to make an input smaller.
    */
   readonly timeout?: number
 }
@@ -34,7 +34,7 @@ const lawOptions = strict({
   example: optional(option('any value', right)),
 })
 
-/** The options with a seed: laws that play the same worlds share what they saw only if they share the seed. */
+/** The options with a seed: only with one seed do laws of the same worlds share their runs. */
 const seeded = (options: LawOptions): LawOptions => {
   checkOptions('options of laws', lawOptions, options)
   const drawn = Math.floor(systemRandom() * 2 ** 32) | 0
@@ -75,7 +75,9 @@ export interface LawReport {
   readonly text: string
 }
 
-/** Why a generator gives no input. A filter that lets nothing through runs for ever; only `vm` can stop that. */
+/**
+ * Why a generator gives no input. A filter that refuses everything runs for ever; only `vm` can stop that.
+ */
 const noInput = ({ input }: Law, seed: number): string | undefined => {
   try {
     const take = (): unknown => fc.sample(input, { seed, numRuns: 1 })
@@ -101,7 +103,7 @@ const jsonOf = (input: unknown): string | undefined => {
   }
 }
 
-/** What there is to say of a law that is broken. The counterexample is played once more, for its trace. */
+/** The report of a broken law. The counterexample is played once more, for its trace. */
 const broken = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   const [input] = details.counterexample ?? []
   const logged: string[] = []
@@ -184,8 +186,9 @@ const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArra
 }
 
 /**
- * Checks laws one after another. Resolves with a report for each if all are kept, and rejects with an error that holds the text of the
- * others. A law that had no input, or did not reach its situations, counts as broken.
+ * Checks laws one after another. Resolves with a report for each if all are kept, and rejects with an error
+ * that holds the text of the others. A law that had no input, or did not reach its situations, counts as
+ * broken.
  *
  * @example
  * import { sink } from 'headrace'
@@ -231,7 +234,9 @@ const isNodeTest = (
 ): test is (name: string, options: { readonly timeout: number }, run: () => Promise<void>) => unknown =>
   typeof test === 'function' && 'mock' in test && !('each' in test)
 
-/** Registers one test for each law, named by its id and statement: `registerLaws({ test }, sinkLaws(make))`. */
+/**
+ * Registers one test for each law, named by its id and statement: `registerLaws({ test }, sinkLaws(make))`.
+ */
 export const registerLaws = (
   { test }: TestRunner,
   laws: ReadonlyArray<Law>,

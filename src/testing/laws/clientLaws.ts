@@ -12,10 +12,12 @@ import { holds, same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
 import { anyScript } from './sinkWorld.ts'
 
-/** Makes the client under test: it must pass these options on to `createClient`. Their `sink` stands in place of the endpoint. @inline */
+/** Makes the client under test: `createClient` must get these options. Their `sink` is the endpoint. @inline */
 export type OpenClient = (options: ClientOptions) => Client
 
-/** A flush for null; otherwise a call with an event of this length, which is invalid for 0. `gap`: milliseconds after the act before. */
+/**
+ * A flush for null; else a call with an event of this length, invalid for 0. `gap`: ms after the last act.
+ */
 const act = fc.record({
   gap: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 60, 2_000, 6_000),
   length: fc.constantFrom(1, 1, 1, 40, 40, 300, 300, 0, null),
@@ -94,7 +96,10 @@ const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
   return { happened, ended, batches: sink.calls.map(({ item }) => item), result, closeTook, left }
 }
 
-/** The laws of a client of yours that is built on `createClient`: a façade, a subclass, one with defaults of your own. */
+/**
+ * The laws of a client of yours that is built on `createClient`: a façade, a subclass, one with defaults of
+ * your own.
+ */
 export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
   lawsOver('client', input, (given, run) => play(open, given, run), {
     'ends-once': {

@@ -13,16 +13,16 @@ import { id, utf16Text } from './texts.ts'
 
 /** How values are made from a codec. */
 export interface CodecArbitraryOptions {
-  /** False: also values that JSON does not hold: undefined, BigInt, functions, NaN, Infinity, -0. Default true. */
+  /** False: also values outside JSON: undefined, BigInt, functions, NaN, Infinity, -0. Default true. */
   readonly json?: boolean
   /**
-   * Values for codecs that say nothing of theirs, such as one made with `new t.Type`, or have none that JSON holds. A codec is named by
-   * itself or by its name; the first that fits is used.
+   * Values for codecs that do not tell theirs, such as one made with `new t.Type`, or have none that JSON
+   * holds. A codec is named by itself or by its name; the first that fits is used.
    */
   readonly overrides?: ReadonlyArray<readonly [codec: t.Mixed | string, values: fc.Arbitrary<unknown>]>
 }
 
-/** What the codecs of io-ts 2.2 have. They are told apart by `_tag`, which the classes of a second copy of io-ts have too. */
+/** The codecs of io-ts 2.2, known by `_tag`, which the classes of a second copy of io-ts have too. */
 interface AnyCodec extends t.Mixed {
   readonly _tag?: string
   readonly value?: unknown
@@ -31,11 +31,11 @@ interface AnyCodec extends t.Mixed {
   readonly domain?: t.Mixed
   readonly codomain?: t.Mixed
   readonly types?: ReadonlyArray<t.Mixed>
-  /** What is in an array, or what a rule is added to. */
+  /** The element of an array, or the codec below a rule. */
   readonly type?: t.Mixed
 }
 
-/** The codecs that a codec is made of, each with the step to its values: none if they are its own, `*` for all that it holds. */
+/** The parts of a codec, each with the step to its values: none for its own, `*` for all of them. */
 export const partsOf = (codec: AnyCodec): ReadonlyArray<readonly [step: Step | undefined, t.Mixed]> => {
   const { _tag: tag = '', props = {}, types = [], type, codomain } = codec
   return [
@@ -97,7 +97,7 @@ const isPairs = (value: unknown): value is NonNullable<CodecArbitraryOptions['ov
   Array.isArray(value) && value.every((each) => Array.isArray(each) && each.length === 2)
 
 const [track] = members.track
-/** What the codecs of events do not say themselves. */
+/** Values for codecs of events that do not tell theirs. */
 const ours = new Map<t.Mixed, fc.Arbitrary<unknown>>([
   [track.event, id],
   [track.messageId, messageId],
@@ -114,7 +114,7 @@ const arbitraryOptions = strict({
   ),
 })
 
-/** Both objects in one. What both have is merged too; if it cannot be, the other's is taken. */
+/** Both objects in one. Shared keys are merged too; if they cannot be, the other's is taken. */
 const merged = (one: unknown, other: unknown): unknown => {
   if (!isRecord(one) || !isRecord(other)) return other
   const members = Object.entries(other).map(([name, member]) => [name, merged(one[name], member)] as const)
@@ -122,15 +122,19 @@ const merged = (one: unknown, other: unknown): unknown => {
 }
 
 /**
- * Values of an io-ts codec: each satisfies `codec.is`. Optional keys are left out at times, recursive values end, and a union shrinks to its
- * smallest member. Throws for a codec without values, one that says nothing of its values, and one with a rule that 10,000 samples
- * in a row break; the message names the codec and its path, and an override is the way out. The codecs of headrace need none.
+ * Values of an io-ts codec: each satisfies `codec.is`. Optional keys are left out at times, recursive values
+ * end, and a union shrinks to its smallest member. Throws for a codec without values, one that says nothing
+ * of its values, and one with a rule that 10,000 samples in a row break; the message names the codec and its
+ * path, and an override is the way out. The codecs of headrace need none.
  *
  * @example
  * import { arbitraryFor } from 'headrace/testing/laws'
  * import * as fc from 'fast-check'
  * import * as t from 'io-ts'
- * const Order = t.intersection([t.type({ total: t.number, items: t.array(t.string) }), t.partial({ note: t.string })])
+ * const Order = t.intersection([
+ *   t.type({ total: t.number, items: t.array(t.string) }),
+ *   t.partial({ note: t.string }),
+ * ])
  * fc.assert(fc.property(arbitraryFor(Order), (order) => Order.is(JSON.parse(JSON.stringify(order)))))
  */
 export const arbitraryFor = <A>(
@@ -149,7 +153,7 @@ export const arbitraryFor = <A>(
     return new Error(`arbitraryFor: the codec ${codecAt} ${why}: ${way}`)
   }
 
-  /** Only what the codec itself calls one of its values. */
+  /** Only values that the codec itself accepts. */
   const narrowed = (each: t.Mixed, path: ReadonlyArray<Step>, values: fc.Arbitrary<unknown> | undefined) => {
     let misses = 0
     return values?.filter((value) => {

@@ -17,7 +17,7 @@ export interface CodecLawOptions<out A> extends CodecArbitraryOptions {
 }
 
 /**
- * Laws for a codec of io-ts: what it encodes it decodes again, and what is wrong it refuses with the place, without throwing.
+ * Laws for a codec of io-ts: it decodes its encodings, and refuses wrong input by its place.
  *
  * @example
  * import { checkLaws, codecLaws } from 'headrace/testing/laws'
@@ -36,7 +36,7 @@ export const codecLaws = <A, O>(
   const damaged = fc.record({
     value: values,
     place: fc.nat({ max: 10_000 }),
-    /** What stands at the place in what was encoded; null leaves it out. */
+    /** The value at the place in the encoding; null leaves it out. */
     other: fc.oneof(fc.constantFrom<unknown>(null, '', 7, true, [], {}), hostileJson),
   })
   const textOf = (value: A): string => JSON.stringify(codec.encode(value))
@@ -46,12 +46,12 @@ export const codecLaws = <A, O>(
     const [at] = places[place % places.length] ?? [[]]
     return { value, at, input: changed(encoded, at, other === null ? [] : [other]) }
   }
-  /** Whether a rule of the codec can be broken, and in what its values hold: not in a text, and not in t.unknown. */
+  /** Whether a rule of the codec can be broken, outside of texts and t.unknown. */
   const reached = tryCatch(() => {
     const tried = fc.sample(damaged, { numRuns: 200, seed: 1 }).map(play)
     return tried.filter(({ input }) => isLeft(codec.decode(input)))
   }, String)
-  // What a codec says of itself that is made by hand is not known.
+  // The rules of a codec made by hand are not known.
   const isKnown = '_tag' in codec && isRight(reached)
   const refuses = !isKnown || reached.right.length > 0 ? ['refused'] : []
   const refusesInside = !isKnown || reached.right.some(({ at }) => at.length > 0) ? ['refused inside'] : []

@@ -32,7 +32,7 @@ export const combinationInput: fc.Arbitrary<CombinationInput> = fc.record({
   time: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 150 })),
 })
 
-/** What tells the combinations apart. */
+/** The differences between the combinations. */
 interface Rules {
   /** Each sink is asked when the one before it has failed. */
   readonly isInTurn: boolean
@@ -93,7 +93,7 @@ const expected = (
 
 const LEFT_OUT = ['detail', 'clock']
 
-/** As JSON keeps it in a store. Left out: what a failure says in words, and the clock. */
+/** As JSON stores it. Left out: a failure's words, and the clock. */
 const stored = <A>(value: A): A =>
   // JSON of plain data is of its type again.
   JSON.parse(JSON.stringify(value, (key, each: unknown) => (LEFT_OUT.includes(key) ? undefined : each))) as A
@@ -168,8 +168,9 @@ const FIRST_SUCCESS =
   'The verdict is the first success, at its time; if all fail, AllFailed with the last failure of each.'
 
 /**
- * The laws of a combination of your own that asks its sinks at the same time, as `firstSuccess` does: the first success wins. They play up
- * to four attempts of an item; what the combination has to remember between them is in its failure.
+ * The laws of a combination of your own that asks its sinks at the same time, as `firstSuccess` does: the
+ * first success wins. They play up to four attempts of an item; the combination's memory between them is in
+ * its failure.
  *
  * @example
  * ```ts no-run

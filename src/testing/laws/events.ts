@@ -42,7 +42,7 @@ export interface TrackingCall {
   readonly event: Readonly<Record<string, unknown>>
 }
 
-/** What people leave out of a call, or write in another form. The keys of an event come last, so that they win. */
+/** Calls with members left out, or in another form. The keys of an event come last, so that they win. */
 const LOOSENINGS: ReadonlyArray<(call: Fields) => Fields> = [
   (call) => without(call, 'timestamp'),
   (call) => ('timestamp' in call ? { ...call, timestamp: new Date(String(call['timestamp'])) } : call),
@@ -68,7 +68,7 @@ const pageWithTraits: fc.Arbitrary<TrackingCall> = fc
     event: { ...page, properties: { ...traits, ...page.properties } },
   }))
 
-/** Calls as people write them, of the kinds: with what may be absent absent. Default: all seven. */
+/** Calls as people write them, of the kinds, with some optional members absent. Default: all seven. */
 export const trackingCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<TrackingCall> => {
   const loose = looseCall(of.length === 0 ? anyEvent : fc.oneof(...of.map((kind) => eventOf[kind])))
   return of.length > 0 && !of.includes('page')

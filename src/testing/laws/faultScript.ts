@@ -2,9 +2,11 @@ import * as fc from 'fast-check'
 import { checkOptions, list, strict, text, wholeNumber, withDefault } from '../../core/options.ts'
 import { healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 
-/** What fault scripts are made of. */
+/** The parts of fault scripts. */
 export interface FaultScriptOptions {
-  /** The time limit, in milliseconds, that delays stand around: 0, up to twice the limit, and one less, equal and one more. Default 5,000. */
+  /**
+   * The limit in ms that delays surround: 0 to twice the limit, and one less, equal, one more. Default 5,000.
+   */
   readonly timeout?: number
   /** Faults in a script. Default 8. */
   readonly maxSteps?: number
@@ -57,8 +59,8 @@ const scriptOptions = strict({
 })
 
 /**
- * Fault scripts for `scriptedSink`, `scriptedNetwork` and `loopbackReceiver`. They shrink towards the empty script, and each fault towards
- * a status of 200 at once, so what is left of a script is what breaks the law.
+ * Fault scripts for `scriptedSink`, `scriptedNetwork` and `loopbackReceiver`. They shrink towards the empty
+ * script, and each fault towards a status of 200 at once, so the rest of a script breaks the law.
  *
  * @example
  * import * as fc from 'fast-check'

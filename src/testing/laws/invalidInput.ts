@@ -16,15 +16,15 @@ export interface InvalidInput {
   readonly input: unknown
   /** As faults have it: `properties.items[0].sku`; empty for the input as a whole. */
   readonly path: string
-  /** What was done to a valid input. */
+  /** The change of a valid input. */
   readonly reason: 'wrong type' | 'wrong value' | 'missing' | 'too large' | 'no user'
 }
 
 type Way = ReadonlyArray<Step>
-/** A place in a value, and what stands there. */
+/** A place in a value, and the value there. */
 type Place = readonly [at: Way, found: unknown]
 
-/** The places of what an object or an array holds. */
+/** The places inside an object or an array. */
 const inside = ([at, found]: Place): ReadonlyArray<Place> => {
   const members = Array.isArray(found) ? [...found.entries()] : Object.entries(isRecord(found) ? found : {})
   return members.map(([step, member]: readonly [Step, unknown]) => [[...at, step], member])
@@ -56,12 +56,13 @@ export const changed = (value: unknown, [step, ...rest]: Way, put: ReadonlyArray
 
 const invalid = (reason: InvalidInput['reason'], path: string, input: unknown) => ({ input, path, reason })
 
-/** What is put at a place; the empty list leaves a key out. */
+/** The values for a place; the empty list leaves a key out. */
 const PUTS: ReadonlyArray<ReadonlyArray<unknown>> = [[], [null], [true], [7.5], ['wrong'], [[]], [{}]]
 
 /**
- * Input for an io-ts codec that is valid but for one place: a value of a wrong type, a missing key, or a wrong value such as the
- * unknown tag of a union. The codec refuses it with a fault at the path. Throws for a codec that refuses nothing, and as `arbitraryFor` does.
+ * Input for an io-ts codec that is valid but for one place: a value of a wrong type, a missing key, or a
+ * wrong value such as the unknown tag of a union. The codec refuses it with a fault at the path. Throws for a
+ * codec that refuses nothing, and as `arbitraryFor` does.
  *
  * @example
  * import { invalidFor } from 'headrace/testing/laws'
@@ -94,8 +95,8 @@ export const invalidFor = (codec: t.Mixed, options: CodecArbitraryOptions = {}):
   })
 
 /**
- * Tracking calls, of the kinds or of all seven, that are refused: by the codec of events with a fault at the path, or, with the reason
- * `too large`, because the body has more than 64,000 bytes.
+ * Tracking calls, of the kinds or of all seven, that are refused: by the codec of events with a fault at the
+ * path, or, with the reason `too large`, because the body has more than 64,000 bytes.
  */
 export const invalidCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<InvalidInput> => {
   const calls = trackingCallOf(...of).map(({ call }) => call)

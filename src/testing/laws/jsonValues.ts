@@ -1,4 +1,4 @@
-/** JSON data: what stays as it is, and what careless code bends. */
+/** JSON data: values that survive, and values that careless code bends. */
 import * as fc from 'fast-check'
 import type { Json, JsonObject } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
@@ -63,8 +63,8 @@ const hostile = treeOf(
 )
 
 /**
- * Values that come out of `JSON.parse` and trip careless code: -0, 1e21, 1e-7, 2^53 + 2, an own key `__proto__`, keys that look like indexes
- * or differ in case only, lone surrogates, up to 1,000 levels.
+ * Values that come out of `JSON.parse` and trip careless code: -0, 1e21, 1e-7, 2^53 + 2, an own key
+ * `__proto__`, keys that look like indexes or differ in case only, lone surrogates, up to 1,000 levels.
  */
 export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
   { weight: 8, arbitrary: hostile.value },

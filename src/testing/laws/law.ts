@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 
-/** What a law can say during one run of its check. */
+/** The reports of a law during one run of its check. */
 export interface Run {
   /** Notes that a situation was reached: each of the law's `situations` must be reached at least once. */
   readonly reach: (situation: string) => void
@@ -21,7 +21,7 @@ export interface Law<In = unknown> {
   readonly input: fc.Arbitrary<In>
   /** Throws, or rejects, if the law does not hold for this input. */
   check(input: In, run: Run): void | Promise<void>
-  /** What at least one run must reach, so that the law cannot hold for lack of inputs. */
+  /** Situations that some run must reach, so that the law cannot hold for lack of inputs. */
   readonly situations: ReadonlyArray<string>
 }
 
@@ -29,11 +29,11 @@ export interface Law<In = unknown> {
 export interface Broken<out Make> {
   /** The id of the law that finds the fault. */
   readonly breaks: string
-  /** Makes it, as what is checked is made. */
+  /** Makes the broken version. */
   readonly make: Make
 }
 
-/** Broken versions by their names. The type of what they make comes first, so that each version is checked against it. */
+/** Broken versions by their names. The type comes first, so that each version is checked against it. */
 export const brokenVersions =
   <Make>() =>
   <Name extends string>(versions: Readonly<Record<Name, Broken<Make>>>): typeof versions =>
@@ -63,14 +63,14 @@ export const law = <In>(
   given: Omit<Law<In>, 'situations'> & Partial<Pick<Law<In>, 'situations'>>,
 ): Law<In> => ({ situations: [], ...given })
 
-/** A law about what one run of a world left behind. @inline */
+/** A law about the trace of one run of a world. @inline */
 interface TraceLaw<in Trace, in In> {
   readonly statement: string
   readonly check: (trace: Trace, input: In, run: Run) => void | Promise<void>
   readonly situations?: ReadonlyArray<string>
 }
 
-/** Laws about the same kind of world: `play` runs one and answers what was seen. The ids are `room/name`. */
+/** Laws about the same kind of world: `play` runs one and answers its trace. The ids are `room/name`. */
 export const lawsOver = <In, Trace>(
   room: string,
   input: fc.Arbitrary<In>,

@@ -14,7 +14,7 @@ import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
 import { anyFailure, anyReply, carriesId, itemsOf, networkSink, playSink } from './sinkWorld.ts'
 import type { SinkItem } from './sinkWorld.ts'
 
-/** Makes the layer under test, anew for each input. Give it time and room enough, so that it has nothing to do. @inline */
+/** Makes the layer under test, anew for each input. Give it time and room, so that it has nothing to do. @inline */
 export type MakeLayer<A = SinkItem> = (world: World) => (sink: Sink<A>) => Sink<A>
 
 /** One delivery through a layer. */
@@ -23,7 +23,7 @@ interface LayerInput<out A> {
   readonly item: A
   readonly attempt: Attempt
   readonly reply: Reply
-  /** Odd, and the times of the reply are even: the order of what happens at one moment is free. */
+  /** Odd, and the times of the reply are even: the order of events at one moment is free. */
   readonly cancel: number | null
 }
 
@@ -40,13 +40,13 @@ const inputsOf = <A>(item: fc.Arbitrary<A>): fc.Arbitrary<LayerInput<A>> =>
     cancel: fc.option(fc.nat(50).map((half) => 2 * half + 1)),
   })
 
-/** What the sink inside got, with the clock as whether it is the one that was given. */
+/** The attempt at the inner sink, with the clock as whether it is the given one. */
 const attemptOf = <A>({ attempt: { number, until, lastFailure, clock } }: SinkCall<A>, given: Clock) => ({
   ...{ number, until, lastFailure },
   isOnClock: clock === given,
 })
 
-/** What one delivery to a scripted sink inside a layer leaves behind. */
+/** The trace of one delivery to a scripted sink inside a layer. */
 const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply, cancel } = input
   const inners: Array<ScriptedSink<A>> = []
@@ -76,7 +76,7 @@ const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']
   }
 }
 
-/** What becomes of the item in a pipeline, where the sink inside gives the same reply to three attempts. */
+/** The outcome of the item in a pipeline whose inner sink gives the same reply to three attempts. */
 const playDelivered = async <A>(
   make: MakeLayer<A>,
   { seed, item, reply }: LayerInput<A>,
@@ -107,7 +107,7 @@ const playDelivered = async <A>(
 /** Longer than a layer gives a delivery if it has nothing to do. */
 const LONG = 100 * 24 * 3_600_000
 
-/** What deliveries through one layer tell on two clocks. One clock moves far ahead while a delivery runs on the other. */
+/** Verdicts of one layer on two clocks. One clock moves far ahead while a delivery runs on the other. */
 const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply } = input
   const world = makeWorld(seed, {}, log)
@@ -130,15 +130,15 @@ const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: R
   return told
 }
 
-/** The form of the call without an arbitrary delivers objects such as `{ id: 'item-3', value: 3 }`. @inline */
+/** Without an arbitrary, the deliveries are of objects such as `{ id: 'item-3', value: 3 }`. @inline */
 interface LayerLaws {
   (make: MakeLayer, options?: SinkLawOptions<SinkItem>): ReadonlyArray<Law>
   <A>(make: MakeLayer<A>, options: SinkLawOptions<A> & { readonly item: fc.Arbitrary<A> }): ReadonlyArray<Law>
 }
 
 /**
- * The laws of a layer of your own: it passes on what comes in and what goes out as long as it has nothing to do. With them come the laws of
- * a sink, for a sink inside the layer that keeps them.
+ * The laws of a layer of your own: it passes on input and output as long as it has nothing to do. With them
+ * come the laws of a sink, for a sink inside the layer that keeps them.
  *
  * @example
  * ```ts no-run
@@ -152,7 +152,7 @@ interface LayerLaws {
 export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
   const item = itemsOf(options)
   type Seen = Awaited<ReturnType<typeof play<A>>>
-  /** What is seen with the layer is what is seen without it. */
+  /** Compares a field of the run with the layer and without it. */
   const passes = (key: keyof Seen, statement: string) => ({
     statement,
     check: async (seen: Seen, input: LayerInput<A>) => {

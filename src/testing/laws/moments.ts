@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 const [FIRST, LAST] = [-62_167_219_200_000, 253_402_300_799_999]
 const LEAP_DAYS = ['0000-02-29', '1600-02-29', '2000-02-29', '2024-02-29', '9996-02-29'].map(Date.parse)
 
-/** Milliseconds since 1970 in the years 0000 to 9999: both ends, leap days, whole seconds and the last of a second among them. */
+/** Milliseconds since 1970 in the years 0000 to 9999, with ends, leap days, and ends of seconds. */
 export const instant: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(FIRST, LAST, 0, -1, ...LEAP_DAYS, ...LEAP_DAYS.map((day) => day + 86_399_999)),
   fc.integer({ min: FIRST, max: LAST }),

@@ -5,7 +5,7 @@ const bomb = (): never => {
   throw new Error('planted')
 }
 
-/** What code without types may give in the place of anything, by names, so that an input stays plain data. */
+/** Values that code without types may give, by names, so that an input stays plain data. */
 export const odd: Readonly<Record<string, () => unknown>> = {
   undefined: () => undefined,
   null: () => null,

@@ -33,7 +33,7 @@ const statements = {
   survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
   remaining: 'takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.',
 }
-/** What some run of a law must reach. */
+/** The situations that some run of a law must reach. */
 const situations: Readonly<Record<string, ReadonlyArray<string>>> = {
   order: ['leases a retry'],
   remembers: ['leases a retry'],
@@ -72,7 +72,7 @@ const END: ReadonlyArray<OutboxCommand> = [
   { do: 'lease', count: 1_000, retries: 1_000, retriesOnly: false },
 ]
 
-/** Gives the same commands to an outbox and to a reference in memory, and compares the answers. Answers what is broken first. */
+/** Gives the same commands to an outbox and to a reference in memory, and answers the first difference. */
 const play = async (
   make: MakeOutbox,
   { crash, leave }: OutboxLawOptions,
@@ -84,7 +84,7 @@ const play = async (
   const world = { clock, bounds, disk, place: newId() }
   const wait = <T>(asked: Awaitable<T>): Promise<T> => settled(clock, asked)
 
-  /** What is thrown now breaks this law. */
+  /** An error now breaks this law. */
   let law: OutboxLaw = 'answers'
   const under = (name: OutboxLaw, check: () => void): void => {
     law = name
@@ -122,7 +122,7 @@ const play = async (
     ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<T>,
     [mine, others]: Pair<Entries> = [[], []],
   ) => [await wait(ask(outbox, mine)), await ask(reference.outbox, others)] as const
-  /** Asks both to write. The relay repeats what was rejected; an answer that is no promise cannot be. */
+  /** Asks both to write. The relay repeats a rejected write; an answer that is no promise cannot reject. */
   const write = async (
     ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<void>,
     [mine, others]: Pair<Entries>,
@@ -262,7 +262,7 @@ const play = async (
       if (items.length > 0) Promise.resolve(outbox.enqueue(items)).catch(() => undefined)
       await clock.advance(each.after)
       disk.crash(each.keep === null ? {} : { keep: each.keep })
-      // What it waits for on the disk never comes, so it cannot be closed.
+      // Its wait for the disk never ends, so it cannot be closed.
       if (isOnDisk) opened.pop()
       await crash?.(world.place)
       await reopen(items)
@@ -291,8 +291,9 @@ const play = async (
 }
 
 /**
- * The laws of an outbox that one process uses: random commands, given to yours and to a plain one in memory. A durable one is also closed,
- * crashed and opened again at its place. The size of an item is its `byteLength`.
+ * The laws of an outbox that one process uses: random commands, given to yours and to a plain one in memory.
+ * A durable one is also closed, crashed and opened again at its place. The size of an item is its
+ * `byteLength`.
  *
  * @example
  * import { memoryOutbox } from 'headrace/outbox'
@@ -304,7 +305,7 @@ const play = async (
  */
 export const outboxLaws = (make: MakeOutbox, options: OutboxLawOptions = {}): ReadonlyArray<Law> => {
   checkOptions('options of outboxLaws', strict({ crash: optional(func()), leave: optional(func()) }), options)
-  /** What runs reached that broke nothing. With one seed each law has the same runs, so they are played once. */
+  /** The situations of runs that broke nothing. With one seed each law has the same runs, played once. */
   const good = new Map<number, ReadonlySet<string>>()
   const playOnce = async (given: OutboxRun, { reach, log }: Run) => {
     const key = fc.hash(JSON.stringify(given))

@@ -1,5 +1,5 @@
 /**
- * What the laws of an outbox do with it: items, bounds and commands, as plain data.
+ * The inputs of the laws of an outbox: items, bounds and commands, as plain data.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { ScriptedDisk } from '../disk.ts'
 import type { VirtualClock } from '../virtualClock.ts'
 import { commands } from './texts.ts'
 
-/** What the laws of an outbox enqueue. `byteLength` is its size; it says nothing about `text`. */
+/** The items in the laws of an outbox. `byteLength` is the size; it says nothing about `text`. */
 export interface OutboxItem {
   /** Counts the items of a run from 0. */
   readonly n: number
@@ -32,16 +32,16 @@ export interface OutboxWorld {
   readonly bounds: OutboxBounds
   /** For an outbox on files: a new one in each run, which a crash stops in the middle of a write. */
   readonly disk: ScriptedDisk
-  /** Names its storage: new in each run, the same when it is opened again. A durable outbox then holds what it held. */
+  /** Names its storage: new in each run, the same on reopening; a durable outbox then has its items. */
   readonly place: string
 }
 
 /** Makes the outbox of a world. It is called again with the same world after a close or a crash. */
 export type MakeOutbox = (world: OutboxWorld) => Awaitable<Outbox<OutboxItem>>
 
-/** What an outbox on real storage needs. Each is told the place. */
+/** The hooks of an outbox on real storage. Each receives the place. */
 export interface OutboxLawOptions {
-  /** What a kill of the process leaves. Default: nothing happens, and it is opened again without a `close`. */
+  /** Simulates a kill of the process. Default: nothing happens, and it is opened again without a `close`. */
   readonly crash?: (place: string) => Awaitable<void>
   /** The run has ended, and its outboxes are closed: delete the storage. */
   readonly leave?: (place: string) => Awaitable<void>
@@ -63,7 +63,7 @@ const twice = fc.boolean()
 const how = fc.constantFrom('Delivered', 'Rejected', 'Expired', 'Dropped')
 const keep = fc.constantFrom(null, 0, 1, 10, 100, 100_000)
 
-/** A run: bounds, and what is done. */
+/** A run: bounds and commands. */
 export const outboxRun = fc.record({
   bounds: fc.record({
     maxCount: fc.constantFrom(5, 1_000),
@@ -99,7 +99,7 @@ export const outboxRun = fc.record({
 export type OutboxRun = typeof outboxRun extends fc.Arbitrary<infer I> ? I : never
 export type OutboxCommand = OutboxRun['commands'][number]
 
-/** The answer of a store. Time moves on while timers wait; if none is left, the answer needs real input or output, for at most 10 s. */
+/** The answer of a store. Time moves while timers wait; without one, real input or output has 10 s. */
 export const settled = async <T>(clock: VirtualClock, asked: Awaitable<T>): Promise<T> => {
   if (!isPromiseLike(asked)) return asked
   const answer = Promise.resolve(asked)

@@ -18,27 +18,30 @@ import { anyScript } from './sinkWorld.ts'
 /** Where a pipeline runs. */
 export interface PipelineWorld<in out P> extends World {
   /**
-   * Several sinks, for a pipeline that combines them. `takes`: whether an item is delivered if one of them took it, as with `failover`, or
-   * if all did, as with `toAll`. Default: one. It may be called again.
+   * Several sinks, for a pipeline that combines them. `takes`: whether an item is delivered if one of them
+   * took it, as with `failover`, or if all did, as with `toAll`. Default: one. It may be called again.
    */
   readonly sinks: (count: number, takes?: 'one' | 'all') => ReadonlyArray<Sink<P>>
 }
 
-/** What the laws check: what becomes of a source, delivered to a sink. Take time and chance from the world. */
+/** The pipeline under test: from a source to a sink. Take time and chance from the world. */
 export type Pipeline<in out P> = (
   source$: Observable<unknown>,
   sink: Sink<P>,
   world: PipelineWorld<P>,
 ) => Observable<Refusal | Threw | Skipped<unknown> | Outcome<unknown>>
 
-/** What a pipeline takes and promises. */
+/** The input and the promises of a pipeline. */
 export interface PipelineLawOptions {
   /**
-   * Items that it takes, and some that it refuses. Each must carry the text `mark`, such as an id, through the whole pipeline. Default: calls,
-   * of which some are invalid; `mark` is their message id.
+   * Items that it takes, and some that it refuses. Each must carry the text `mark`, such as an id, through
+   * the whole pipeline. Default: calls, of which some are invalid; `mark` is their message id.
    */
   readonly item?: (mark: string) => fc.Arbitrary<unknown>
-  /** Promises order: of items with one key, each starts after the end of the one before it. Undefined: no order. Default: no order. */
+  /**
+   * Promises order: of items with one key, each starts after the end of the one before it. Undefined: no
+   * order. Default: no order.
+   */
   readonly keyOf?: (item: unknown) => string | undefined
 }
 
@@ -66,7 +69,9 @@ const inputOf = (item: fc.Arbitrary<unknown>) => {
   return fc.record({
     seed: fc.nat(),
     items: fc.array(timed, { minLength: 1, maxLength: 8, size: 'max' }),
-    /** What the sink does, delivery by delivery, over and over. It throws in the delivery number `throwsIn`. */
+    /**
+     * The sink's faults, delivery by delivery, over and over. It throws in the delivery number `throwsIn`.
+     */
     script: anyScript,
     throwsIn: fc.nat(9),
     unsubscribeAt: fc.constantFrom(null, null, null, 0, 1, 45, 2_000, 9_000),
@@ -88,7 +93,9 @@ interface Happened {
 const LONG = 6 * 3_600_000
 /** Milliseconds of one delivery. */
 const TIMEOUT = 5_000
-/** Milliseconds after the end of all work, when no timer may be left. Longer than an idle sink of `route` stays open. */
+/**
+ * Milliseconds from the end of all work until no timer may be left: an idle sink of `route` closes before.
+ */
 const SOON = 300_000
 
 /** Sinks of which one, or all, must take an item. */
@@ -97,7 +104,7 @@ interface Group {
   readonly takes: 'one' | 'all'
 }
 
-/** Whether a group took an item, and whether it refused it for good: judged by the last verdict of each sink. */
+/** Whether a group took an item or refused it for good, by the last verdict of each sink. */
 const judged = ({ sinks, takes }: Group, of: ReadonlyArray<Happened>) => {
   const last = sinks.map((name) => of.findLast(({ sink, verdict }) => sink === name && verdict)?.verdict)
   const isTaken = (one: Verdict | undefined): boolean => one !== undefined && isRight(one)
@@ -197,16 +204,17 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
 const itemsOf = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<number> =>
   happened.filter((each) => each.what === what).flatMap(({ items }) => items)
 
-/** Each item whenever it is sent, and what had happened before. */
+/** Each item whenever it is sent, and the events before. */
 const sendings = (happened: ReadonlyArray<Happened>) =>
   happened.flatMap(({ what, items, sink }, n) =>
     what === 'sent' ? items.map((item) => ({ item, sink, before: happened.slice(0, n) })) : [],
   )
 
 /**
- * The laws of a pipeline of yours, from its source to its sink. The sink that they give is in memory: it answers, refuses, fails, hangs for 5 s
- * and throws, as a script says. It is told apart by nothing: give it to `deliver` in place of the real one. For a pipeline that combines
- * several sinks, take them from `sinks` of the world: `failover(sinks(2))`.
+ * The laws of a pipeline of yours, from its source to its sink. The sink that they give is in memory: it
+ * answers, refuses, fails, hangs for 5 s and throws, as a script says. Give it to `deliver` in place of the
+ * real one. For a pipeline that combines several sinks, take them from `sinks` of the world:
+ * `failover(sinks(2))`.
  *
  * @example
  * import { deliver, encode, validate } from 'headrace'
@@ -277,7 +285,7 @@ export const pipelineLaws = <P>(
         'It completes after its source. After that, or an unsubscribe, nothing is sent, emitted or running, and five minutes later no timer is left.',
       check: ({ happened, left }, { unsubscribeAt }) => {
         const end = unsubscribeAt === null ? 'completes' : 'unsubscribed'
-        // What ran may have its verdict.
+        // Running deliveries may have their verdict.
         const late = happened.slice(happened.findIndex(({ what }) => what === end)).map(({ what }) => what)
         const told = late.filter((what) => what !== 'verdict')
         same({ told, ...left }, { told: [end], running: 0, timers: [] })

@@ -1,5 +1,5 @@
 /**
- * A plain outbox in memory, which `outboxLaws` compares an outbox with. It holds plain data, so a test can store it.
+ * A plain outbox in memory, the reference of `outboxLaws`. It holds plain data, so a test can store it.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import * as parts from '../../policy/retryPolicy.ts'
 
-/** Milliseconds: few numbers, near to each other, so that parts of one policy often tie or just miss each other. */
+/** Milliseconds: few near numbers, so that parts of one policy often tie or just miss each other. */
 export const policyTime: fc.Arbitrary<number> = fc.constantFrom(1, 2, 999, 1_000, 1_001, 2_000, 8_000, 60_000)
 
 /** Policies of any form. They are plain data, so a counterexample prints and replays. */

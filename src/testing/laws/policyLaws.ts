@@ -6,7 +6,7 @@ import { step, type Step } from '../../policy/step.ts'
 import { holds, same } from './assert.ts'
 import { lawsOver, type Law } from './law.ts'
 
-/** What a policy promises. `null` stands for no limit. @inline */
+/** The promises of a policy. `null` stands for no limit. @inline */
 export interface AskedPolicy {
   /** The delay after the first failure, in whole milliseconds, at least 1. */
   readonly base: number
@@ -14,7 +14,7 @@ export interface AskedPolicy {
   readonly factor: number
   /** No delay is longer, in milliseconds. */
   readonly maxDelay: number | null
-  /** Each delay is drawn from 0 to what it would be otherwise, both included. A draw of 0 becomes 1 ms. */
+  /** Each delay is drawn from 0 to its value without jitter, both included. A draw of 0 becomes 1 ms. */
   readonly jitter: boolean
   readonly maxRetries: number | null
   /** No attempt starts this many milliseconds after the start of the first, or later. */
@@ -66,7 +66,7 @@ type Moment = ReturnType<typeof moments> extends fc.Arbitrary<infer Each> ? Each
 const longestOf = ({ asked, before }: Moment): number =>
   Math.floor(Math.min(asked.base * asked.factor ** before, asked.maxDelay ?? Infinity))
 
-/** What a moment should lead to: the next pause, or the limit that ends it. Its draw is 0 or the largest. */
+/** The expectation of a moment: the next pause, or the limit that ends it. Its draw is 0 or the largest. */
 const expectedOf = (moment: Moment): { readonly pause: number; readonly isHeld: boolean } | 'expires' => {
   const { asked, before, elapsed, draw, wish } = moment
   const backoff = Math.max(1, asked.jitter && draw === 0 ? 0 : longestOf(moment))
@@ -76,14 +76,23 @@ const expectedOf = (moment: Moment): { readonly pause: number; readonly isHeld: 
 }
 
 /**
- * Laws for a retry policy: it keeps what it promises about delays, retries, deadline and `Retry-After`.
+ * Laws for a retry policy: it keeps its promises about delays, retries, deadline and `Retry-After`.
  *
- * @param fixed what your policy promises, if it does not take all of it as parameters
+ * @param fixed the promises of your policy, if it does not take all of them as parameters
+ *
  * @example
  * import { standard } from 'headrace/policy'
  * import { checkLaws, policyLaws } from 'headrace/testing/laws'
  *
- * const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, maxRetries: null, within: 14_400_000, retryAfter: true }
+ * const asked = {
+ *   base: 1_000,
+ *   factor: 2,
+ *   maxDelay: 600_000,
+ *   jitter: true,
+ *   maxRetries: null,
+ *   within: 14_400_000,
+ *   retryAfter: true,
+ * }
  * const reports = await checkLaws(policyLaws(() => standard, asked), { seed: 1 })
  * console.log(reports.every(({ result }) => result === 'kept')) // => true
  */

@@ -24,10 +24,12 @@ export interface SharedOutboxWorld {
   readonly latency: number
 }
 
-/** What one process sees of a shared store. */
+/** One process's view of a shared store. */
 export interface SharedOutbox {
   readonly outbox: Outbox<number>
-  /** As a crash of its process: it writes nothing more and renews no lease. Left out: in the laws no process crashes. */
+  /**
+   * As a crash of its process: no more writes, no renewed lease. Left out: no process crashes in the laws.
+   */
   readonly kill?: () => void
 }
 
@@ -54,7 +56,7 @@ const input = fc.record({
 })
 type Input = typeof input extends fc.Arbitrary<infer I> ? I : never
 
-/** Plays a run. Answers what happened. */
+/** Plays a run. Answers its trace. */
 const play = async (
   open: OpenSharedOutbox,
   { latency, maxInFlight, items, crashes }: Input,
@@ -114,7 +116,7 @@ const play = async (
     working: alive.filter(({ work }) => work.hasWorkBefore(Infinity)).length,
     timers: clock.timers().map(({ name }) => name),
   }
-  // What a crash cuts stays leased.
+  // Deliveries cut by a crash stay leased.
   const deliveries = relays.flatMap(({ sink }, index) =>
     sink.calls.map(({ item, startedAt, ended, endedAt = Infinity }) => ({
       ...{ item, from: startedAt },
@@ -129,8 +131,8 @@ const play = async (
 }
 
 /**
- * The laws of a store that several processes share: three relays take items, deliver them and crash. Leases, `watch` and progress are what they
- * are about; check each view with `outboxLaws` as well.
+ * The laws of a store that several processes share: three relays take items, deliver them and crash. They are
+ * about leases, `watch` and progress; check each view with `outboxLaws` as well.
  */
 export const sharedOutboxLaws = (open: OpenSharedOutbox): ReadonlyArray<Law> =>
   lawsOver('shared-outbox', input, (given, run) => play(open, given, run), {

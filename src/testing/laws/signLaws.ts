@@ -7,20 +7,23 @@ import { lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
 import { sizedAround, textOfSize } from './texts.ts'
 
-/** What verifying answers: `true` or a Right if the body is the one that was signed. @inline */
+/** The answer of verifying: `true` or a Right if the body is the signed one. @inline */
 export type VerifyAnswer = boolean | Either<unknown, unknown>
 
 /** A signer and its verifiers: those of headrace, or your own, for secrets that are text. */
 export interface Signing {
   /** The signature of a body, as a request has it. */
   readonly sign: (secret: string, body: string | Uint8Array) => string
-  /** Several secrets are possible while one replaces another. A Right may name the position of the one that fits, as `secret`. */
+  /**
+   * Several secrets are possible while one replaces another. A Right may name the position of the one that
+   * fits, as `secret`.
+   */
   readonly verifyRaw: (
     secrets: string | ReadonlyArray<string>,
     body: string | Uint8Array,
     signature: unknown,
   ) => VerifyAnswer
-  /** Verifies what a JSON parser made of a body. */
+  /** Verifies the parsed form of a body. */
   readonly verifyParsed?: (
     secrets: string | ReadonlyArray<string>,
     body: unknown,
@@ -42,12 +45,14 @@ const secret: fc.Arbitrary<string> = fc
   )
   .filter((text) => text.trim() === text)
 
-/** Bytes as hex: any, and what is no UTF-8. */
+/** Bytes as hex: any, also no UTF-8. */
 const body: fc.Arbitrary<string> = fc
   .oneof(fc.uint8Array({ minLength: 1, maxLength: 200, size: 'max' }), fc.constant(Uint8Array.of(0xc3, 0x28)))
   .map((each) => Buffer.from(each).toString('hex'))
 
-/** Around limits that people set, of characters of one to four bytes, and with what an editor or a proxy changes at its ends. */
+/**
+ * Lengths around common limits, of characters of one to four bytes, with an editor's or a proxy's changes.
+ */
 const long = fc.record({
   size: fc.oneof(
     ...[16_384, 65_536, 512_000].flatMap((limit) =>
@@ -58,7 +63,7 @@ const long = fc.record({
   end: fc.constantFrom('', '\r\n', '\n', ' '),
 })
 
-/** JSON with what changes on the way: keys that look like indexes, an own `__proto__`, lone halves, small and large numbers. */
+/** JSON that careless code changes: keys like indexes, `__proto__`, lone halves, small and large numbers. */
 const jsonText: fc.Arbitrary<string> = fc
   .oneof(
     fc.jsonValue({ stringUnit: 'grapheme' }),
@@ -67,7 +72,7 @@ const jsonText: fc.Arbitrary<string> = fc
   )
   .map((value) => JSON.stringify(value))
 
-/** What is no signature, made of one. */
+/** Values that are no signature, made of one. */
 const malformed: Readonly<Record<string, (good: string) => unknown>> = {
   'in upper case': (good) => good.toUpperCase().replace(/^[0-9]*$/, 'A'.repeat(40)),
   'with a line break': (good) => `${good}\n`,
@@ -114,7 +119,7 @@ const played = ({ long: { size, start, end }, ...each }: Input) => {
 }
 
 /**
- * Laws for signing and verifying as headrace does: HMAC-SHA1 over the bytes, in lower-case hexadecimal digits.
+ * Laws for signing and verifying as headrace does: HMAC-SHA1 over the bytes, in lower-case hex.
  *
  * @example
  * import { signatureOf, verifyParsed, verifyRaw } from 'headrace/signing'
@@ -192,7 +197,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
         refuses(verifyRaw(key, '{"a":1}', wrong))
         refuses(verifyParsed?.(key, { a: 1 }, wrong))
         const [secrets, other, signature] = odds.map((name) => odd[name]?.())
-        // What code without types may give.
+        // Code without types may give these values.
         refuses(verifyRaw(secrets as string, other as string, signature))
         refuses(verifyParsed?.(secrets as string, other, signature))
       },

@@ -20,16 +20,17 @@ import { lawsOver, type Law, type Run } from './law.ts'
 import { carriesId, itemsOf, playSink, sinkInputs } from './sinkWorld.ts'
 import type { Delivery, MakeSink, Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 
-/** What a sink under test promises. */
+/** The promises of a sink under test. */
 export interface SinkLawOptions<A> {
   /** Items to deliver, as plain data if you can. Default: objects such as `{ id: 'item-3', value: 3 }`. */
   readonly item?: fc.Arbitrary<A>
   /**
-   * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has its `id`, also compressed or
-   * in base64. With items of your own it must be given, or the law looks at what was sent only for repetitions.
+   * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has
+   * its `id`, also compressed or in base64. With items of your own it must be given, or the law looks at
+   * requests only for repetitions.
    */
   readonly carries?: (request: NetworkRequest, item: A) => boolean
-  /** False for a sink that sends nothing over the network, such as one in memory: laws about requests are left out. Default true. */
+  /** False for a sink without a network, such as one in memory: no laws about requests. Default true. */
   readonly answers?: boolean
   /** The most milliseconds that a delivery may take, however the network answers. Default 60,000. */
   readonly timeout?: number
@@ -73,7 +74,7 @@ const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
     )
 }
 
-/** What the network did with a request, or what a verdict says. `failed`: not delivered; to be tried again or not. */
+/** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
 type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
 
 /** The answer that a request got; undefined if it got none. */
@@ -159,7 +160,7 @@ const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carrie
 
 const MAX_WAIT = 3_600_000
 
-/** The least and the most milliseconds that a Retry-After stands for: a sink need not wait longer than an hour. */
+/** The least and the most milliseconds that a Retry-After stands for: an hour is always enough. */
 const waitOf = (header: string | undefined, now: number): readonly [number, number] | undefined => {
   const wait = /^\d+$/.test(header ?? '') ? Number(header) * 1_000 : Date.parse(header ?? '') - now
   return Number.isNaN(wait) ? undefined : [Math.min(Math.max(0, wait), MAX_WAIT), Math.max(0, wait)]
@@ -183,8 +184,9 @@ interface SinkLaws {
 }
 
 /**
- * The laws of a sink of your own: what each delivery tells, and what its verdict says of the network. The sink is made anew for each input,
- * in a world with a virtual clock, which is that of its attempts, and a scripted network that it must use.
+ * The laws of a sink of your own: the reports of each delivery, and its verdict against the network. The sink
+ * is made anew for each input, in a world with a virtual clock, which is that of its attempts, and a scripted
+ * network that it must use.
  *
  * @example
  * ```ts no-run

@@ -16,10 +16,10 @@ import { makeWorld, type World } from '../simulate.ts'
 import { faultScript } from './faultScript.ts'
 import type { Run } from './law.ts'
 
-/** Makes the sink under test, anew for each input. It reaches the network with `network.fetch` or `network.request`. */
+/** Makes the sink under test, anew for each input. Its network is `network.fetch` or `network.request`. */
 export type MakeSink<A> = (world: World) => Sink<A>
 
-/** What is delivered by default. */
+/** The default items. */
 export interface SinkItem {
   readonly id: string
   readonly value: number
@@ -36,7 +36,9 @@ export const networkSink = <A>({ network }: World, timeout = 1_000): Sink<A> =>
 
 const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `item-${String(value)}`, value }))
 
-/** The items that laws deliver. Without an arbitrary of the caller, A is SinkItem: that form of `sinkLaws` leaves it no other type. */
+/**
+ * The items that laws deliver. Without the caller's arbitrary, A is SinkItem: `sinkLaws` has no other form.
+ */
 export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
   item ?? (sinkItem as fc.Arbitrary<A>)
 
@@ -77,7 +79,9 @@ export interface SinkInput<out A> {
   readonly steps: ReadonlyArray<SinkStep<A>>
 }
 
-/** What a network in memory does. The kinds that are left out look like others there; without them more statuses are drawn. */
+/**
+ * Faults of a network in memory. The left-out kinds look like others there; more statuses are drawn instead.
+ */
 export const anyScript = faultScript({
   timeout: 50,
   without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
@@ -129,7 +133,7 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
   return hasNetwork ? fc.oneof({ withCrossShrink: true }, any, oneByOne) : any
 }
 
-/** One subscription, and what it told. */
+/** One subscription, and its notifications. */
 export interface Delivery {
   /** Which item of the trace. */
   readonly item: number
@@ -148,7 +152,7 @@ export interface Period {
   readonly calls: ReadonlyArray<NetworkCall>
 }
 
-/** What bytes say: as text, unpacked, and with the parts that are base64. */
+/** The readings of bytes: as text, unpacked, and with base64 parts decoded. */
 const readings = (body: string | Uint8Array = ''): ReadonlyArray<string> => {
   const packed = typeof body === 'string' ? [] : [unzipSync, brotliDecompressSync]
   const unpacked = packed.flatMap((unpack) => RA.rights([E.tryCatch(() => String(unpack(body)), String)]))
@@ -163,7 +167,7 @@ export const carriesId = ({ url = '', headers = {}, body }: NetworkRequest, { id
 
 const textOf = (value: unknown): string => inspect(value, { depth: 9, breakLength: Infinity })
 
-/** A copy, so that a sink that changes its item does not change the input. What cannot be copied is given itself. */
+/** A copy, which a sink may change without changing the input; or the item if it cannot be copied. */
 const copyOf = <A>(item: A): A => {
   try {
     const copy = structuredClone(item)
@@ -254,7 +258,7 @@ export const playSink = async <A>(
     if (typeof step.cancel === 'number') clock.schedule(step.cancel, cancel)
     return delivery
   }
-  /** Delivers the first item once more, alone, over a healthy network, a long time later. Answers its verdict. */
+  /** Delivers the first item again, alone, over a healthy network, much later. Answers its verdict. */
   const alone = async (): Promise<Verdict | undefined> => {
     const [first] = made
     if (first === undefined) return undefined
@@ -292,5 +296,5 @@ export const playSink = async <A>(
   }
 }
 
-/** What the steps left behind. */
+/** The trace of the steps. */
 export type SinkTrace = Awaited<ReturnType<typeof playSink>>

@@ -1,7 +1,9 @@
 /** Texts: any UTF-16, and sizes that are exact to the byte. */
 import * as fc from 'fast-check'
 
-/** Any code point but half a surrogate pair. fast-check's own unit `binary` needs seconds to set itself up. */
+/**
+ * Any code point but half a surrogate pair. fast-check's own unit `binary` needs seconds to set itself up.
+ */
 export const character: fc.Arbitrary<string> = fc
   .oneof(fc.nat(0x7f), fc.nat(0xd7ff), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((point) => String.fromCodePoint(point))
@@ -18,7 +20,7 @@ export const utf16Text: fc.Arbitrary<string> = fc.oneof(
 /** An id that is there: any text but the empty one. */
 export const id: fc.Arbitrary<string> = utf16Text.filter((each) => each !== '')
 
-/** A character of each size that JSON text can have, in bytes of UTF-8: `control` is written `\u0001`, and `quote` `\"`. */
+/** A character of each size in JSON's UTF-8 bytes: `control` is written `\u0001`, and `quote` `\"`. */
 export const alphabets = { ascii: 'x', accent: 'é', han: '語', emoji: '😀', control: '\u0001', quote: '"' }
 
 /** A kind of characters. */
@@ -31,14 +33,14 @@ export interface SizedText {
   readonly alphabet: Alphabet
 }
 
-/** The text of that size. What is less than a character of the alphabet is filled with `x`. */
+/** The text of that size. A rest below a character of the alphabet is filled with `x`. */
 export const textOfSize = ({ bytes, alphabet }: SizedText): string => {
   const character = alphabets[alphabet]
   const width = Buffer.byteLength(JSON.stringify(character)) - 2
   return character.repeat(Math.floor(bytes / width)) + 'x'.repeat(bytes % width)
 }
 
-/** The object with a key `pad`, so that its JSON text has exactly the bytes. Throws if it has more without it. */
+/** The object with a key `pad`, so that its JSON has exactly the bytes. Throws if it has more without it. */
 export const paddedTo = <T extends object>(
   { bytes, alphabet }: SizedText,
   start: T,
@@ -58,7 +60,7 @@ export const countsAround = (n: number): fc.Arbitrary<number> =>
     .map((count) => Math.max(0, count))
 
 /**
- * Sizes around a limit, as data: at it, one below it, one above it and others near it, in the alphabet or in all six.
+ * Sizes around a limit, as data: at it, one below, one above and near it, in the alphabet or in all six.
  *
  * @example
  * import { sizedAround, textOfSize } from 'headrace/testing/laws'
@@ -82,7 +84,8 @@ export const sizedAround = (
 export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
 
 /**
- * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten. `weight`: how often a command comes, beside 1.
+ * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten. `weight`: how
+ * often a command comes, beside 1.
  */
 export const commands = <Data extends Readonly<Record<string, object>>>(
   of: { readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]> },
