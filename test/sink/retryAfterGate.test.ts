@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 
 describe('a wrong `maxDelay` is refused', () =>
   test.each([-1, NaN, Infinity])('%d', (maxDelay) =>
-    expect(() => withRetryAfterGate({ maxDelay: maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
+    expect(() => withRetryAfterGate({ maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
   ))
 
 test('it holds back for an hour at most, all with one verdict', () => {
