@@ -24,7 +24,7 @@ export type { SinkVerdict, Verdict } from './core/failure.ts'
 export { isDead, isOutcome } from './core/outcome.ts'
 export type { Abandoned, Delivered, Dropped, Expired, Outcome, Rejected, Skipped } from './core/outcome.ts'
 export type { Hint, ObservableEither } from './core/outcome.ts'
-export type { Totals } from './core/totals.ts'
+export type { Totals } from './core/outcome.ts'
 
 // Operators.
 export { batch, type BatchOptions, type ItemBatchOptions, type KeyedBatchOptions } from './operators/batch.ts'

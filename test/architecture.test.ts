@@ -33,7 +33,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   ],
   [/^node:https?$/, /^(collector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|testing|cli)\//],
-  [/^node:module$/, /^core\/loadPackage\.ts$/],
+  [/^node:module$/, /^core\/package\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
   [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|testing\/laws|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/lookup)\.ts$|^(outbox\/lmdb|cli)\//],
@@ -91,11 +91,7 @@ const src: Files = Object.fromEntries(
 /** Files of src without a test of their name. */
 const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/(^|\/)index\.ts$|\.d\.ts$/, 'no code of their own'],
-  [
-    /^(core\/(awaitable|outcome|refusal|totals)|event\/limits|outbox\/lmdb\/contract)\.ts$/,
-    'types and values',
-  ],
-  [/^core\/loadPackage\.ts$/, 'test/package.test.ts runs it where a package is missing'],
+  [/^(core\/(awaitable|outcome)|event\/limits|outbox\/lmdb\/contract)\.ts$/, 'types and values'],
   [/^outbox\/(deliveries|handBack|held|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
   [/^http\/(bareIngestion|bareWebhook|ingestionAnswer|tls)\.ts$/, 'parts of a sink: webhook, ingestion'],
   [/^cli\/(main|program|server)\.ts$/, 'each test of a command runs them'],

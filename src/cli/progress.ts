@@ -1,6 +1,6 @@
 /** The line below the others on a screen: how far a command is, and how long it may still take to stop. */
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
-import type { Totals } from '../core/totals.ts'
+import type { Totals } from '../core/outcome.ts'
 import { showMillis } from './report.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -3,9 +3,8 @@
  */
 import { getSystemErrorMap } from 'node:util'
 import { messageOf, type Failure } from '../core/failure.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Outcome, Totals } from '../core/outcome.ts'
 import { show, type Fault, type Refusal } from '../core/refusal.ts'
-import type { Totals } from '../core/totals.ts'
 import type { UrlStats } from '../destination/destination.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'

@@ -6,9 +6,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import type { WaitOptions } from '../core/options.ts'
-import type { Accepted, Outcome } from '../core/outcome.ts'
+import type { Accepted, Outcome, Totals } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { Totals } from '../core/totals.ts'
 import type {
   AliasCall,
   Data,

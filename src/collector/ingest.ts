@@ -6,7 +6,7 @@
 
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { fullIn } from '../core/bounds.ts'
+import { fullIn } from '../core/refusal.ts'
 import { isTurnOver, nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'

@@ -1,7 +1,7 @@
 /** The destinations of a collector. They may change while it runs. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Fault } from '../core/refusal.ts'
-import { sumOf, type Totals } from '../core/totals.ts'
+import { sumOf, type Totals } from '../core/outcome.ts'
 import { openDestination, orFaults } from '../destination/createDestination.ts'
 import type { SharedOptions } from '../destination/settings.ts'
 import { isSameSecret, urlsSink, webhooksOf, type Receivers } from '../destination/urls.ts'

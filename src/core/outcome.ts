@@ -117,6 +117,82 @@ export interface Progress {
   readonly lastFailure: Failure
 }
 
+/**
+ * The counts of a process, at every moment: accepted = delivered + rejected + expired + dropped + abandoned +
+ * waiting.
+ */
+export interface Totals {
+  readonly accepted: number
+  readonly delivered: number
+  readonly rejected: number
+  readonly expired: number
+  readonly dropped: number
+  readonly abandoned: number
+  /** Accepted and not ended. */
+  readonly waiting: number
+}
+
+const NONE: Totals = {
+  accepted: 0,
+  delivered: 0,
+  rejected: 0,
+  expired: 0,
+  dropped: 0,
+  abandoned: 0,
+  waiting: 0,
+}
+
+/** The totals of several together. */
+export const sumOf = (all: ReadonlyArray<Totals>): Totals => {
+  const sum = { ...NONE }
+  // The keys are those of the record.
+  for (const key of Object.keys(NONE) as ReadonlyArray<keyof Totals>)
+    for (const each of all) sum[key] += each[key]
+  return sum
+}
+
+/** Counts accepted items and their outcomes. */
+export interface Counters {
+  /** Default: one. */
+  readonly accept: (count?: number) => void
+  /** Counts an item that ended, by its outcome. */
+  readonly end: (outcome: Outcome<unknown>) => void
+  /** A stored item that cannot be read counts as rejected. It has no outcome. */
+  readonly endCorrupt: () => void
+  readonly waiting: () => number
+  readonly totals: () => Totals
+}
+
+const SLOTS = {
+  Delivered: 'delivered',
+  Rejected: 'rejected',
+  Expired: 'expired',
+  Dropped: 'dropped',
+  Abandoned: 'abandoned',
+} as const
+
+/** Counters at zero; `stored` items of an opened outbox count as accepted. */
+export const counters = (stored = 0): Counters => {
+  const counts = { accepted: stored, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
+  const waiting = (): number => {
+    const { accepted, delivered, rejected, expired, dropped, abandoned } = counts
+    return accepted - delivered - rejected - expired - dropped - abandoned
+  }
+  return {
+    accept: (count = 1) => {
+      counts.accepted += count
+    },
+    end: (outcome) => {
+      counts[SLOTS[outcome._tag]]++
+    },
+    endCorrupt: () => {
+      counts.rejected++
+    },
+    waiting,
+    totals: () => ({ ...counts, waiting: waiting() }),
+  }
+}
+
 export const isEither = (value: unknown): value is Either<unknown, unknown> =>
   isRecord(value) && (value['_tag'] === 'Left' || value['_tag'] === 'Right')
 

@@ -101,6 +101,23 @@ export const full = (input: unknown, bound: Full['bound'], limit: number): Full 
   limit,
   input,
 })
+/** The bounds of a queue or a store. */
+export interface Bounds {
+  readonly maxCount: number
+  readonly maxBytes: number
+}
+
+/** The refusal if `count` others fill the bounds, or if `bytes`, the input's among them, exceed them. */
+export const fullIn = (
+  input: unknown,
+  count: number,
+  bytes: number,
+  { maxCount, maxBytes }: Bounds,
+): Full | undefined => {
+  if (count >= maxCount) return full(input, 'count', maxCount)
+  return bytes > maxBytes ? full(input, 'bytes', maxBytes) : undefined
+}
+
 export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input })
 export const notStored = (input: unknown, detail: string): NotStored => ({ _tag: 'NotStored', detail, input })
 export const threw = (input: unknown, operator: string, error: unknown): Threw => ({

@@ -1,7 +1,7 @@
 import type createDebug from 'debug'
 import { show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
-import { loadPackage } from '../core/loadPackage.ts'
+import { loadPackage } from '../core/package.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
 import { kindOf, type LogEvent, type Listener } from './logEvent.ts'

@@ -1,6 +1,6 @@
 import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
 import { scheduleSafely, type Clock } from '../core/clock.ts'
-import type { Totals } from '../core/totals.ts'
+import type { Totals } from '../core/outcome.ts'
 import type { Relay } from './relay.ts'
 
 /** The result of a close. @inline */

@@ -5,8 +5,7 @@
  */
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import type { Clock, Random } from '../core/clock.ts'
-import { steady } from '../core/clock.ts'
+import { type Clock, type Random, steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'

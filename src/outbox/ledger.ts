@@ -3,10 +3,9 @@
  *
  * @module
  */
-import type { Outcome } from '../core/outcome.ts'
+import { type Outcome, counters } from '../core/outcome.ts'
 import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
-import { counters } from '../core/totals.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { Ack } from './outbox.ts'

@@ -5,14 +5,13 @@
  */
 
 import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { fullIn } from '../core/bounds.ts'
+import { fullIn, type Full } from '../core/refusal.ts'
 import { steady, systemClock, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { isDead, type Outcome } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import type { Full } from '../core/refusal.ts'
 import { DEAD_PAGE, newEntry, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
 
 /** The bounds of a memory outbox. */

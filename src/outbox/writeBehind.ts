@@ -7,12 +7,11 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { fullIn, type Bounds } from '../core/bounds.ts'
+import { fullIn, type Bounds, type Full } from '../core/refusal.ts'
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
-import type { Full } from '../core/refusal.ts'
 import { newEntry, type Entry, type Outbox } from './outbox.ts'
 import type { StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'

@@ -1,8 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable, type Verdict } from '../core/failure.ts'
-import { CLOSE_TIMEOUT, checkOptions, func, strict, text } from '../core/options.ts'
-import { wholeNumber, withDefault } from '../core/options.ts'
+import { CLOSE_TIMEOUT, checkOptions, func, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeSink, nothingToCancel, subscribeTo, type Subscribe } from './layer.ts'
 import { clockOf, type Sink } from './sink.ts'
 

@@ -1,11 +1,10 @@
 /** `headrace/sources/push`: a bounded source that a program pushes into. @module */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { fullIn } from '../core/bounds.ts'
+import { fullIn, closed, tooLarge, type Closed, type Full, type TooLarge } from '../core/refusal.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { abandoned, dropped, type Abandoned, type Dropped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { closed, tooLarge, type Closed, type Full, type TooLarge } from '../core/refusal.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { waitForRoom } from './waitForRoom.ts'

@@ -1,4 +1,4 @@
-import { loadPackage } from '../core/loadPackage.ts'
+import { loadPackage } from '../core/package.ts'
 import type { Signer } from '../event/payload.ts'
 import { signerOf, type Secret } from '../signing/secret.ts'
 

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import { version } from '../../src/core/version.ts'
+import { version } from '../../src/core/package.ts'
 import {
   loopbackReceiver,
   type Misbehaviour,

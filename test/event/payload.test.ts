@@ -8,7 +8,7 @@ import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
-import { instant } from '../../src/testing/laws/moments.ts'
+import { instant } from '../../src/testing/laws/jsonValues.ts'
 import { anyInput } from '../arbitraries/unreadable.ts'
 import { character, paddedTo, sizedAround, utf16Text } from '../../src/testing/laws/texts.ts'
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fromMillis, notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
-import { isoTimestamp } from '../../src/testing/laws/moments.ts'
+import { isoTimestamp } from '../../src/testing/laws/jsonValues.ts'
 import { same } from '../support/check.ts'
 import { character } from '../../src/testing/laws/texts.ts'
 

@@ -1,7 +1,7 @@
 /** The laws of a relay: random worlds of items, receivers and crashes, played on a virtual clock. */
 import * as fc from 'fast-check'
 import { firstSuccess, refused, retryable, type Sink, type Verdict } from '../../src/index.ts'
-import type { Totals } from '../../src/core/totals.ts'
+import type { Totals } from '../../src/core/outcome.ts'
 import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import {

@@ -4,9 +4,8 @@ import { describe, it } from 'vitest'
 import { contramap } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
-import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
+import { networkSink, type MakeSink } from '../../src/testing/laws/sinkWorld.ts'
 import { registerLaws, sinkLaws, type SinkItem } from '../../src/testing/laws/index.ts'
-import type { MakeSink } from '../../src/testing/laws/sinkWorld.ts'
 
 /** A stream that takes its time, and fails at one of its writes. */
 const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {

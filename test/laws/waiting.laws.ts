@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { Observable } from 'rxjs'
 import { describe, it } from 'vitest'
-import type { Totals } from '../../src/core/totals.ts'
+import type { Totals } from '../../src/core/outcome.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { scriptedSink, seededRandom, virtualClock, type Reply } from '../../src/testing/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { lastValueFrom, toArray, type Observable } from 'rxjs'
 
-export { holds, same } from '../../src/testing/laws/assert.ts'
+export { holds, same } from '../../src/testing/laws/law.ts'
 
 /** A property under a name that begins with its id, such as `Q1 …`. */
 export interface Law {

@@ -5,10 +5,9 @@
  * @module
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { fullIn, type Bounds } from '../../core/bounds.ts'
+import { fullIn, type Bounds, type Full } from '../../core/refusal.ts'
 import { isDead, type Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
-import type { Full } from '../../core/refusal.ts'
 import { DEAD_PAGE, newEntry } from '../outbox.ts'
 import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'

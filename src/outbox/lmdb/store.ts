@@ -15,7 +15,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, wri
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { messageOf } from '../../core/failure.ts'
-import { loadPackage } from '../../core/loadPackage.ts'
+import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
 import { codeOf, lock } from './lock.ts'

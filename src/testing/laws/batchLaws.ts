@@ -1,7 +1,6 @@
 import { bodyOf } from '../../event/payload.ts'
-import { holds, same } from './assert.ts'
+import { holds, same, lawsOver, type Law } from './law.ts'
 import { bytesOf, play, worlds, type Batcher, type Item, type Seen, type Trace } from './batchWorld.ts'
-import { lawsOver, type Law } from './law.ts'
 
 const ofKind = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>): Trace =>
   seen.filter(({ what }) => kinds.includes(what))

@@ -7,8 +7,7 @@ import { showPath, type Step } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { Integrations, members } from '../../event/model.ts'
 import { WebhookBody, WireBody } from '../../event/webhookBody.ts'
-import { jsonNumber, jsonObject, jsonValue, key, smallObject } from './jsonValues.ts'
-import { isoTimestamp } from './moments.ts'
+import { jsonNumber, jsonObject, jsonValue, key, smallObject, isoTimestamp } from './jsonValues.ts'
 import { id, utf16Text } from './texts.ts'
 
 /** How values are made from a codec. */

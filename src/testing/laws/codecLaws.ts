@@ -3,11 +3,10 @@ import { isLeft, isRight, tryCatch } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { showPath } from '../../event/json.ts'
-import { holds, same } from './assert.ts'
+import { holds, same, law, lawsOver, type Law } from './law.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
 import { changed, placesIn } from './invalidInput.ts'
 import { hostileJson } from './jsonValues.ts'
-import { law, lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
 
 /** How the values of a codec are made. */

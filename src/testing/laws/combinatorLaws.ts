@@ -5,8 +5,7 @@ import type { Failure, Verdict } from '../../core/failure.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
 import { scriptedSink, type Reply } from '../scriptedSink.ts'
 import { virtualClock } from '../virtualClock.ts'
-import { same } from './assert.ts'
-import { lawsOver, type Law, type Run } from './law.ts'
+import { same, lawsOver, type Law, type Run } from './law.ts'
 import { anyReply } from './sinkWorld.ts'
 
 /** Makes one sink of several, anew for each input. @inline */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { holds, same } from './assert.ts'
+export { holds, same } from './law.ts'
 export { batchLaws } from './batchLaws.ts'
 export type { Batcher } from './batchWorld.ts'
 export { broken } from './brokenParts.ts'

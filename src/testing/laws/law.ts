@@ -1,3 +1,4 @@
+import { inspect, isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 
 /** The reports of a law during one run of its check. */
@@ -89,3 +90,14 @@ export const lawsOver = <In, Trace>(
 /** A law as a property, for an `fc.assert` with options of your own. It does not look at `situations`. */
 export const propertyOf = <In>(law: Law<In>): fc.IAsyncProperty<[In]> =>
   fc.asyncProperty(law.input, async (each) => law.check(each, silent))
+
+/** Throws an error that shows both values, unless they are deeply equal. For the checks of laws. */
+export const same = (actual: unknown, expected: unknown): void => {
+  if (isDeepStrictEqual(actual, expected)) return
+  throw new Error(`expected ${inspect(expected, { depth: 9 })}, found ${inspect(actual, { depth: 9 })}`)
+}
+
+/** Throws `what` as an error, unless the fact is true. For the checks of laws. */
+export const holds = (fact: boolean, what: string): void => {
+  if (!fact) throw new Error(what)
+}

@@ -11,8 +11,7 @@ import { withTimeout } from '../../sink/timeout.ts'
 import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
-import { holds, same } from './assert.ts'
-import { lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { anyScript } from './sinkWorld.ts'
 
 /** Where a pipeline runs. */

@@ -3,8 +3,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import { retryable } from '../../core/failure.ts'
 import type { RetryPolicy } from '../../policy/retryPolicy.ts'
 import { step, type Step } from '../../policy/step.ts'
-import { holds, same } from './assert.ts'
-import { lawsOver, type Law } from './law.ts'
+import { holds, same, lawsOver, type Law } from './law.ts'
 
 /** The promises of a policy. `null` stands for no limit. @inline */
 export interface AskedPolicy {

@@ -9,8 +9,7 @@ import { one } from '../../outbox/take.ts'
 import { exponential } from '../../policy/retryPolicy.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../virtualClock.ts'
-import { holds, same } from './assert.ts'
-import { lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { settled } from './outboxWorld.ts'
 
 /** Where several relays open one store. */

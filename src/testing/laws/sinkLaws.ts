@@ -15,8 +15,7 @@ import {
 import { meaningOf, statusTable } from '../../sink/status.ts'
 import { effectOf } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
-import { holds, same } from './assert.ts'
-import { lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { carriesId, itemsOf, playSink, sinkInputs } from './sinkWorld.ts'
 import type { Delivery, MakeSink, Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 

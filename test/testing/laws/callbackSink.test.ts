@@ -2,9 +2,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { refused, retryable, sink, type Failure, type Verdict } from '../../../src/index.ts'
-import { registerLaws, reportOf, sinkLaws } from '../../../src/testing/laws/index.ts'
+import { registerLaws, reportOf, sinkLaws, type SinkItem } from '../../../src/testing/laws/index.ts'
 import type { MakeSink } from '../../../src/testing/laws/sinkWorld.ts'
-import type { SinkItem } from '../../../src/testing/laws/index.ts'
 
 type Report = (Error & { readonly status?: number }) | null
 

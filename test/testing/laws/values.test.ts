@@ -5,8 +5,7 @@ import { isJson } from '../../../src/event/json.ts'
 import type { Kind } from '../../../src/event/model.ts'
 import * as events from '../../../src/testing/laws/events.ts'
 import { hostileJson, policy } from '../../../src/testing/laws/index.ts'
-import { isoTimestamp } from '../../../src/testing/laws/moments.ts'
-import { jsonObject } from '../../../src/testing/laws/jsonValues.ts'
+import { isoTimestamp, jsonObject } from '../../../src/testing/laws/jsonValues.ts'
 import * as texts from '../../../src/testing/laws/texts.ts'
 
 const samplesOf = <A>(values: fc.Arbitrary<A>): ReadonlyArray<A> =>

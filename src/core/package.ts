@@ -1,6 +1,9 @@
 // Not by its name: a banner of a bundle often declares `createRequire`.
 import nodeModule from 'node:module'
 
+/** The version of this package. A test compares it with package.json. */
+export const version = '0.1.0'
+
 /**
  * Loads a package when it is needed, seen from this file. In a bundle that is the bundle's file: its
  * `import.meta.url`, or `__filename` in CommonJS, where bundlers leave `import.meta.url` undefined or the

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fullIn } from '../../src/core/bounds.ts'
+import { fullIn } from '../../src/core/refusal.ts'
 
 it.each([
   ['a count that is reached', 3, 0, { bound: 'count', limit: 3 }],
