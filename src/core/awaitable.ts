@@ -1,4 +1,4 @@
-/** A value, or a promise of it. A store in memory answers at once; one on disk after the commit. @inline */
+/** A value, or a promise of it. A store in memory answers at once; one on disk after the commit. */
 export type Awaitable<T> = T | PromiseLike<T>
 
 /** Whether the value is still to come. */

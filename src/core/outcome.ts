@@ -212,7 +212,7 @@ export type ObservableEither<L, A> = Observable<Either<L, A>>
 /** An `Either` of `validate` or `lift`. The compiler shows the name for a stream without one. @inline */
 export type ValidatedOrLifted<L, A> = Left<L> | Right<A>
 
-/** The stream that an operator takes. @inline */
+/** The stream that an operator takes. */
 export type EitherSource<L, A> = Observable<ValidatedOrLifted<L, A>>
 
 declare const hint: unique symbol

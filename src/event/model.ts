@@ -273,7 +273,7 @@ export const kinds = t.union([Page, Screen, Identify, Track, Alias, Group, Delet
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
 export type Event = t.TypeOf<typeof kinds>
 
-/** The seven kinds by name. @inline */
+/** The seven kinds by name. */
 export type Kind = Event['type']
 
 /** The body of a delete: the user and the time. */

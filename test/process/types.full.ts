@@ -107,7 +107,9 @@ const FORGOTTEN: ReadonlyArray<readonly [operators: string, named: string]> = [
 
 test('a forgotten operator is named in the error of the compiler', async () => {
   const program = [
-    "import { batch, deliver, encode, mapRight, memory, memoryOutbox, sign, validate } from 'headrace'",
+    "import { batch, deliver, encode, mapRight, sign, validate } from 'headrace'",
+    "import { memoryOutbox } from 'headrace/outbox'",
+    "import { memory } from 'headrace/sinks/memory'",
     "import type { BatchPayload, Payload } from 'headrace'",
     "import { webhook } from 'headrace/sinks/webhook'",
     "import * as t from 'io-ts'",
