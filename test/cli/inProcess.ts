@@ -66,6 +66,13 @@ export const hostOf = (given: Partial<Host> = {}): Host => ({
   ...given,
 })
 
+/** A process whose output can be read as text, on a screen or not. */
+export const screenOf = (isTTY: boolean, env: Record<string, string> = {}) => {
+  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+  const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+  return { ...hostOf({ env }), stdout, stderr }
+}
+
 /** Starts the command and leaves its stdin open. It is told to quit when the test ends. */
 export const start = (
   args: ReadonlyArray<string>,
