@@ -1,5 +1,5 @@
 /** A client whose messages wait in a folder: real disk, real HTTP, the machine's clock. */
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
@@ -7,11 +7,11 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { newFolder } from '../support/folder.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { receiverOf } from '../support/http.ts'
 
 const endpoint = async (code: () => number): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'status', code: code() }))
   return receiver
 }
 

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -6,12 +6,12 @@ import { type Payload, bodyOf } from '../../src/event/payload.ts'
 import { memory, sink, systemClock } from '../../src/index.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { loopbackReceiver } from '../../src/testing/index.ts'
 import { type SharedStore, sharedStore } from '../support/sharedStore.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { newFolder } from '../support/folder.ts'
 import { ask, track } from './kit.ts'
+import { receiverOf } from '../support/http.ts'
 
 const post = (collector: Collector, ...ids: ReadonlyArray<string>): Promise<Response> =>
   ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
@@ -42,8 +42,7 @@ const openFolders = (
 /** A receiver that answers 503 until it is told to be healthy. */
 const failing = async () => {
   let code = 503
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'status', code }))
   return { ...receiver, heal: (): void => void (code = 200) }
 }
 

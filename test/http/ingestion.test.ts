@@ -209,7 +209,6 @@ describe('the timeout of 10 s', () => {
     expect(await seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
     expect([server.requests.length, clock.pending()]).toEqual([1, 0])
   })
-
 })
 
 describe('the text of a refusal', () => {

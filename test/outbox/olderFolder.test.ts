@@ -1,8 +1,8 @@
 /** Folders that an earlier headrace wrote, by test/fixtures/folders/make.js. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { firstValueFrom, take, toArray, type Observable } from 'rxjs'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { take, type Observable } from 'rxjs'
+import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import { messageCodec } from '../../src/client/message.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -10,8 +10,10 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { payloadCodec } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { all } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
+import { receiverOf } from '../support/http.ts'
 
 const HOUR = 3_600_000
 const WRITTEN = Date.UTC(2026, 0, 1)
@@ -27,11 +29,7 @@ const copyOf = (name: string): string => {
   return path
 }
 
-const answering = async (code: number): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
-  onTestFinished(() => receiver.close())
-  return receiver
-}
+const answering = (code: number): Promise<Receiver> => receiverOf(() => ({ do: 'status', code }))
 
 /** Opens the folder at a time: after an hour the retries are due. */
 const optionsAt = (now: number, path: string) =>
@@ -41,7 +39,7 @@ const textsOf = async (
   outcomes$: Observable<Outcome<{ readonly id: string }>>,
   count: number,
 ): Promise<ReadonlyArray<string>> => {
-  const outcomes = await firstValueFrom(outcomes$.pipe(take(count), toArray()))
+  const outcomes = await all(outcomes$.pipe(take(count)))
   return outcomes.map(({ _tag, item, attempts }) => `${_tag} ${item.id} ${String(attempts)}`).sort()
 }
 
@@ -84,7 +82,7 @@ describe('the folder of a destination', () => {
 
   it('keeps the deadline of a retry', async () => {
     const destination = open(await answering(503), LATE, copyOf('destination'))
-    const [outcome] = await firstValueFrom(destination.outcomes$.pipe(take(1), toArray()))
+    const [outcome] = await all(destination.outcomes$.pipe(take(1)))
     const failure = { _tag: 'Expired', attempts: 2, firstAttemptAt: FIRST.destination }
     expect(outcome).toMatchObject({ _tag: 'Expired', item: { id: 'failed' }, attempts: 2, failure })
     const { totals } = await destination.close({ timeout: 0 })
