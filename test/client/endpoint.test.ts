@@ -1,8 +1,7 @@
 /** A client against a real server on loopback. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ClientOptions } from '../../src/client/options.ts'
-import { createClient } from '../../src/client/createClient.ts'
+import { createClient, type ClientOptions } from '../../src/client/index.ts'
 import { version } from '../../src/core/version.ts'
 import { loopbackReceiver } from '../../src/testing/index.ts'
 import { event } from './virtual.ts'

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
+import { memoryOutbox, both, deadline, exponential, type Event, type Payload } from '../../src/index.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
 

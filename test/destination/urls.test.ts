@@ -1,7 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable, type Verdict } from '../../src/core/failure.ts'
-import { both, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
+import { retryable, both, exponential, limitRetries, type Verdict } from '../../src/index.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 describe('Retry-After', () => {

@@ -1,11 +1,8 @@
 /** Laws of a destination whose URLs change while it runs. */
 import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
+import { refused, retryable, exponential, type Verdict, type Event, type Payload } from '../../src/index.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
 import { holds, lawTable, same } from '../support/check.ts'

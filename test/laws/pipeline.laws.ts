@@ -2,11 +2,9 @@
 import { concatMap, groupBy, mergeMap, of } from 'rxjs'
 import { isRecord } from '../../src/core/json.ts'
 import { describe, test } from 'vitest'
-import { Event } from '../../src/event/event.ts'
-import type { BatchPayload, Payload } from '../../src/event/payload.ts'
-import { toWebhookBody } from '../../src/event/webhookBody.ts'
+import { validate, withCircuitBreaker, withDedupe, withRateLimit, Event } from '../../src/index.ts'
+import { toWebhookBody, type Sink, type BatchPayload, type Payload } from '../../src/index.ts'
 import { batch, deliver, encode, failover, firstSuccess, route, sign, toAll } from '../../src/index.ts'
-import { validate, withCircuitBreaker, withDedupe, withRateLimit, type Sink } from '../../src/index.ts'
 import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
 import { pipelineLaws, registerLaws, type PipelineWorld } from '../../src/testing/laws/index.ts'
 

@@ -2,18 +2,8 @@
 import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable } from '../../src/core/failure.ts'
-import {
-  Monoid,
-  capDelay,
-  deadline,
-  exponential,
-  fullJitter,
-  limitRetries,
-  respectRetryAfter,
-  standard,
-  type RetryPolicy,
-} from '../../src/policy/retryPolicy.ts'
+import { retryable, RetryPolicyMonoid as Monoid, capDelay, deadline, exponential } from '../../src/index.ts'
+import { fullJitter, limitRetries, respectRetryAfter, standard, type RetryPolicy } from '../../src/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
 import type { AskedPolicy, Law } from '../../src/testing/laws/index.ts'

@@ -1,12 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable, type Verdict } from '../../src/index.ts'
+import { retryable, memoryOutbox, exponential, type Verdict, type Outbox } from '../../src/index.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Outbox } from '../../src/outbox/outbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 

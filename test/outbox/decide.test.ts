@@ -1,8 +1,7 @@
 import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
-import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { deliver, retryable, memoryOutbox, both, deadline, exponential } from '../../src/index.ts'
+import type { ObservableEither } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const none$: ObservableEither<never, string> = EMPTY

@@ -1,11 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { NEVER, concat, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { deliver, firstSuccess, retryable, withTimeout } from '../../src/index.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { deliver, firstSuccess, retryable, withTimeout, memoryOutbox, standard } from '../../src/index.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
-import { standard } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import { sized } from '../support/runs.ts'
 

@@ -2,14 +2,12 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess, retryable, withConcurrency, type Sink, type Verdict } from '../../src/index.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { firstSuccess, retryable, withConcurrency, memoryOutbox, both, deadline } from '../../src/index.ts'
+import { exponential, type Sink, type Verdict, type LogEvent, type Entry } from '../../src/index.ts'
+import type { Outbox } from '../../src/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
-import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const yes: Verdict = right({ sink: 's' })
