@@ -1,8 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { ParsedEvent } from '../../src/event/event.ts'
-import { encodePayload } from '../../src/event/payload.ts'
-import { toWebhookBody } from '../../src/event/webhookBody.ts'
+import { ParsedEvent, encodePayload, toWebhookBody } from '../../src/event/index.ts'
 import { failing, headrace, linesOf, recordsOf } from './inProcess.ts'
 
 const isRefused = (call: unknown): boolean => {

@@ -4,9 +4,11 @@ import { PassThrough, type Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import type { Host, SIGNALS } from '../../src/cli/terminal.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { receiverOf } from '../support/http.ts'
 
 export { newFolder as scratch } from '../support/folder.ts'
+export { receiverOf } from '../support/http.ts'
 
 export interface Ended {
   readonly code: number
@@ -66,6 +68,13 @@ export const hostOf = (given: Partial<Host> = {}): Host => ({
   ...given,
 })
 
+/** A process whose output can be read as text, on a screen or not. */
+export const screenOf = (isTTY: boolean, env: Record<string, string> = {}) => {
+  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+  const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+  return { ...hostOf({ env }), stdout, stderr }
+}
+
 /** Starts the command and leaves its stdin open. It is told to quit when the test ends. */
 export const start = (
   args: ReadonlyArray<string>,
@@ -115,13 +124,6 @@ export const failing = (code: string): Writable =>
   new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
   })
-
-/** A receiver that is closed after the test. */
-export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(...args)
-  onTestFinished(() => receiver.close())
-  return receiver
-}
 
 /** Answers 400 to events named Bad, and 200 to the others. */
 export const picky = (): Promise<Receiver> =>

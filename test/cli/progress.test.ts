@@ -1,19 +1,12 @@
-import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { drawStopping } from '../../src/cli/progress.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { hostOf } from './inProcess.ts'
-
-const streams = (isTTY: boolean, env: Record<string, string> = {}) => {
-  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-  const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-  return { ...hostOf({ env }), stdout, stderr }
-}
+import { screenOf } from './inProcess.ts'
 
 test('stopping counts down on a screen, and is one line elsewhere', async () => {
   const clock = virtualClock()
-  const screen = streams(true)
+  const screen = screenOf(true)
   let waiting = 3
   const erase = drawStopping(terminalOf(screen, 'never'), 15_000, () => waiting, clock)
   await clock.advance(1_000)
@@ -30,7 +23,7 @@ test('stopping counts down on a screen, and is one line elsewhere', async () => 
   expect(shown.slice(-2)).toEqual(['Press Ctrl-C again to quit now. Stopping: 1 waiting, at most 0ms.', ''])
   expect(clock.pending()).toBe(0)
 
-  const pipe = streams(false)
+  const pipe = screenOf(false)
   drawStopping(terminalOf(pipe, 'never'), 15_000, () => 3, clock)
   expect(clock.pending()).toBe(0)
   expect(pipe.stderr.read()).toBe(

@@ -1,13 +1,7 @@
-import { PassThrough, Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { expect, it, test } from 'vitest'
 import { escapedJson, plain, terminalOf } from '../../src/cli/terminal.ts'
-import { hostOf } from './inProcess.ts'
-
-const streams = (isTTY: boolean, env: Record<string, string> = {}) => {
-  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-  const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-  return { ...hostOf({ env }), stdout, stderr }
-}
+import { hostOf, screenOf } from './inProcess.ts'
 
 test.each([
   ['a screen', true, {}, 'auto', true],
@@ -18,12 +12,12 @@ test.each([
   ['--color always', false, { NO_COLOR: '1' }, 'always', true],
   ['--color never', true, {}, 'never', false],
 ] as const)('colours: %s', (_, isTTY, env, colours, coloured) => {
-  const painted = terminalOf(streams(isTTY, env), colours).out.paint('red', 'x')
+  const painted = terminalOf(screenOf(isTTY, env), colours).out.paint('red', 'x')
   expect(painted).toBe(coloured ? '\u001b[31mx\u001b[39m' : 'x')
 })
 
 test('a line is written above the text that is drawn on a screen', () => {
-  const host = streams(true)
+  const host = screenOf(true)
   const { draw, err } = terminalOf(host, 'never')
   draw('drawn')
   err.line('a')
@@ -42,7 +36,7 @@ test('H11: no control, direction mark or character without width reaches a scree
   const json = escapedJson({ text })
   expect(json).not.toMatch(unsafe)
   expect(JSON.parse(json)).toEqual({ text })
-  const host = streams(false)
+  const host = screenOf(false)
   terminalOf(host, 'never').out.line(`a${text}b`)
   expect(host.stdout.read()).toMatch(/^a\?+\n\?+b\n$/)
 })

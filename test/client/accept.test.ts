@@ -1,9 +1,7 @@
 /** A full queue: what is refused, what is dropped, and how callers wait for room. */
-import type { Message } from '../../src/client/message.ts'
-import type { ClientOptions } from '../../src/client/options.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
-import { show } from '../../src/core/refusal.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
+import type { Message, ClientOptions } from '../../src/client/index.ts'
+import { showRefusal as show, type Outcome } from '../../src/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
 import { busy, event, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'

@@ -77,15 +77,6 @@ describe('what a client sends', () => {
     },
   )
 
-  it('1: invents no key beyond what every message has', async () =>
-    expect(await one({ type: 'identify', userId: 'B', messageId: 'm' })).toEqual({
-      type: 'identify',
-      messageId: 'm',
-      timestamp: '2026-01-01T00:00:00.000Z',
-      userId: 'B',
-      context: { library },
-    }))
-
   it('6: keeps an id that was brought, and makes one that fits everywhere', () => {
     const { client } = open()
     expect(client.track(event('abc'))).toEqual({ _tag: 'Right', right: { id: 'abc' } })
@@ -94,16 +85,6 @@ describe('what a client sends', () => {
     )
     expect(new Set(ids).size).toBe(50)
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/)
-  })
-
-  it('8: the library is in every context, and a caller may name his own', async () => {
-    const contextOf = async (context: unknown) =>
-      (await one(anything({ type: 'track', ...event('m'), context })))['context']
-    expect(await contextOf({ whatever: 'here' })).toEqual({ whatever: 'here', library })
-    expect(await contextOf(undefined)).toEqual({ library })
-    expect(await contextOf({ library: { name: 'mine', version: '1' } })).toEqual({
-      library: { name: 'mine', version: '1' },
-    })
   })
 
   it('fills in the defaults of the options, and a call wins name by name', async () => {

@@ -1,9 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { ClientOptions } from '../../src/client/options.ts'
-import { createClient } from '../../src/client/createClient.ts'
+import { createClient, ConfigError, type ClientOptions } from '../../src/client/index.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { ConfigError } from '../../src/core/refusal.ts'
 import { open } from './virtual.ts'
 
 const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<string> => {

@@ -1,17 +1,15 @@
 /** A client whose messages wait in a folder: real disk, real HTTP, the machine's clock. */
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/options.ts'
-import { createClient } from '../../src/client/createClient.ts'
-import { ConfigError } from '../../src/core/refusal.ts'
-import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
+import { createClient, type ClientOptions } from '../../src/client/index.ts'
+import { ConfigError, OutboxError } from '../../src/destination/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { newFolder } from '../support/folder.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { receiverOf } from '../support/http.ts'
 
 const endpoint = async (code: () => number): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'status', code: code() }))
   return receiver
 }
 

@@ -1,12 +1,10 @@
 /** A client on a virtual clock, whose requests go to a scripted sink: everything but HTTP is what hosts get. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/options.ts'
-import { createClient } from '../../src/client/createClient.ts'
-import type { Message, SentBatch } from '../../src/client/message.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
+import { createClient, type ClientOptions, type Message, type SentBatch } from '../../src/client/index.ts'
 import { refused, retryable, type Outcome, type Verdict } from '../../src/index.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
+import { exponential } from '../../src/policy/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 

@@ -2,11 +2,10 @@ import { concatMap, from, lastValueFrom, of, Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { audienceSync, audienceSyncs, computedTrait, traitNameOf } from '../../src/collector/audience.ts'
 import { traitNamesOf, type Members } from '../../src/collector/audience.ts'
-import { createCollector } from '../../src/collector/createCollector.ts'
-import { ConfigError } from '../../src/core/refusal.ts'
+import { createCollector, ConfigError } from '../../src/collector/index.ts'
 import { memory } from '../../src/sink/memory.ts'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
+import type { Event } from '../../src/event/index.ts'
+import type { Payload } from '../../src/index.ts'
 
 const faultsOf = (make: () => unknown): unknown => {
   try {

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { until } from '../support/http.ts'
@@ -9,12 +9,16 @@ interface Here extends Setting, Mounted {
   readonly clock: VirtualClock
 }
 
-let here: Here | undefined
 const start = async (mount: keyof typeof mounts, options: CollectorOptions = {}): Promise<Here> => {
   const clock = virtualClock()
   const setting = open({ clock, ...options })
-  here = { clock, ...setting, ...(await mounts[mount](setting.collector)) }
-  return here
+  const mounted = await mounts[mount](setting.collector)
+  onTestFinished(async () => {
+    await mounted.close()
+    await clock.run(setting.collector.close({ timeout: 0 }))
+    expect(clock.pending()).toBe(0)
+  })
+  return { clock, ...setting, ...mounted }
 }
 
 const body = JSON.stringify({ batch: [track('a')] })

@@ -1,18 +1,15 @@
-import { expect, it, onTestFinished } from 'vitest'
-import { createCollector } from '../../src/collector/createCollector.ts'
+import { expect, it } from 'vitest'
+import { createCollector, OutboxError } from '../../src/collector/index.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
-import type { Event } from '../../src/event/event.ts'
-import { type Payload, bodyOf } from '../../src/event/payload.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { sink, systemClock } from '../../src/index.ts'
-import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
+import { sink, systemClock, bodyOf, type Payload } from '../../src/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import type { Event } from '../../src/event/index.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { loopbackReceiver } from '../../src/testing/index.ts'
-import { type SharedStore, sharedStore } from '../support/sharedStore.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Outbox } from '../../src/outbox/outbox.ts'
+import { sharedStore, type SharedStore } from '../support/sharedStore.ts'
 import { newFolder } from '../support/folder.ts'
 import { ask, track } from './kit.ts'
+import { receiverOf } from '../support/http.ts'
 
 const post = (collector: Collector, ...ids: ReadonlyArray<string>): Promise<Response> =>
   ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
@@ -43,8 +40,7 @@ const openFolders = (
 /** A receiver that answers 503 until it is told to be healthy. */
 const failing = async () => {
   let code = 503
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'status', code }))
   return { ...receiver, heal: (): void => void (code = 200) }
 }
 

@@ -2,12 +2,11 @@
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { createCollector } from '../../src/collector/createCollector.ts'
+import { createCollector, type CollectorSettings } from '../../src/collector/index.ts'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
-import type { CollectorSettings } from '../../src/collector/settings.ts'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
 import { memory, type MemorySink } from '../../src/sink/memory.ts'
+import type { Event } from '../../src/event/index.ts'
+import type { Payload } from '../../src/index.ts'
 import { listen, until } from '../support/http.ts'
 
 /** A collector that listens. */

@@ -2,26 +2,11 @@ import type { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
 import Fastify from 'fastify'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Collector } from '../../src/collector/collector.ts'
-import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { turns } from '../support/check.ts'
-import { basic, onServer, open, post, track, type Mounted, type Setting } from './kit.ts'
-
-interface Here extends Setting, Mounted {
-  readonly clock: VirtualClock
-}
-
-let here: Here | undefined
-
-afterEach(async () => {
-  await here?.close()
-  const closed = here?.collector.close({ timeout: 0 })
-  await here?.clock.runAll()
-  await closed
-  expect(here?.clock.pending() ?? 0).toBe(0)
-  here = undefined
-})
+import { basic, onServer, open, post, track, type Mounted } from './kit.ts'
 
 const body = JSON.stringify({ batch: [track('a')] })
 

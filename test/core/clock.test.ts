@@ -1,13 +1,7 @@
 import { Subject, debounceTime, interval, take, timer } from 'rxjs'
 import { expect, it, test } from 'vitest'
-import {
-  backgroundClock,
-  nextTurn,
-  perClock,
-  steady,
-  systemClock,
-  toScheduler,
-} from '../../src/core/clock.ts'
+import { backgroundClock, nextTurn, perClock, steady, systemClock } from '../../src/core/clock.ts'
+import { toScheduler } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const world = () => {

@@ -1,20 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import {
-  carried,
-  allFailed,
-  earliestRetry,
-  expired,
-  type Failure,
-  isFinal,
-  messageOf,
-  notAll,
-  isRetryable,
-  refused,
-  retryable,
-  partlyFailed,
-  wasStarted,
-} from '../../src/core/failure.ts'
+import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
+import { notAll, isRetryable, refused, retryable, partlyFailed, wasStarted } from '../../src/core/failure.ts'
+import type { Failure } from '../../src/core/failure.ts'
 
 const taken = right({ sink: 'a', status: 200 })
 const no = left(refused('status', { status: 400 }))

@@ -1,13 +1,10 @@
 /** Destinations that post to receivers, for the tests of one file. */
 import { afterEach } from 'vitest'
 import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
-import type { Settings } from '../../src/destination/settings.ts'
-import { webhookDestination } from '../../src/destination/createDestination.ts'
-import type { TrackCall } from '../../src/event/model.ts'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
-import { capDelay, exponential } from '../../src/policy/retryPolicy.ts'
+import { webhookDestination, type Settings } from '../../src/destination/index.ts'
+import { capDelay, exponential } from '../../src/policy/index.ts'
+import type { TrackCall, Event } from '../../src/event/index.ts'
+import type { Payload, Outcome } from '../../src/index.ts'
 import { loopbackReceiver, type Misbehaviour, type Receiver } from '../../src/testing/index.ts'
 
 export const quick = capDelay(5)(exponential({ base: 1 }))

@@ -1,22 +1,20 @@
-import { expect, it, onTestFinished } from 'vitest'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
+import { expect, it } from 'vitest'
+import type { Event } from '../../src/event/index.ts'
+import type { Payload } from '../../src/index.ts'
 import { payloadCodec } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
-import { webhookDestination } from '../../src/destination/createDestination.ts'
+import { webhookDestination, ConfigError } from '../../src/destination/index.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
-import { ConfigError } from '../../src/core/refusal.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { newFolder } from '../support/folder.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { receiverOf } from '../support/http.ts'
 
 const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Sold', messageId }) as const
 
 it('events of an earlier process are delivered: the same bytes and id, signed with the current secret', async () => {
   const path = newFolder()
   let healthy = false
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'status', code: healthy ? 200 : 503 }))
   const open = (sharedSecret: string) =>
     webhookDestination(
       { sharedSecret, webhooks: [{ url: receiver.url }] },
@@ -73,8 +71,7 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
 it('dead letters survive a restart, and can be sent again', async () => {
   const path = newFolder()
   let code = 410
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'status', code }))
   const open = () =>
     webhookDestination({ webhooks: [{ url: receiver.url }] }, { outbox: { path }, logger: false })
 
@@ -91,8 +88,7 @@ it('dead letters survive a restart, and can be sent again', async () => {
 })
 
 it('ready counts events that are still being written to the folder', async () => {
-  const receiver = await loopbackReceiver()
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf()
   const destination = webhookDestination(
     { webhooks: [{ url: receiver.url }] },
     { outbox: { path: newFolder(), maxCount: 2 }, logger: false },

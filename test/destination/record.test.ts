@@ -2,11 +2,10 @@ import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it, test } from 'vitest'
 import { checkOptions } from '../../src/core/options.ts'
-import type { EventPayload } from '../../src/event/payload.ts'
+import { callOf, type Event } from '../../src/event/index.ts'
+import type { EventPayload } from '../../src/index.ts'
 import { eventEncoder, fromText, toText } from '../../src/destination/record.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
-import type { Event } from '../../src/event/event.ts'
-import { callOf } from '../../src/event/model.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 
 const ignore = (): void => undefined

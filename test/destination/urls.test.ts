@@ -1,7 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable, type Verdict } from '../../src/core/failure.ts'
-import { both, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
+import { retryable, type Verdict } from '../../src/index.ts'
+import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 describe('Retry-After', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Call } from '../../src/event/model.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
-import { signatureOf } from '../../src/signing/secret.ts'
-import { verifyRaw } from '../../src/signing/verify.ts'
+import { exponential } from '../../src/policy/index.ts'
+import type { Call } from '../../src/event/index.ts'
+import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
 import { testCertificates } from '../../src/testing/certificate.ts'
 import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
 

@@ -1,9 +1,9 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
-import type { Fault } from '../../src/core/refusal.ts'
+import { faultsOf } from '../../src/event/index.ts'
+import type { Fault } from '../../src/index.ts'
 import type { Event as Model } from '../../src/event/model.ts'
-import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 
 const faultsIn = (input: unknown, codec: t.Mixed = Event): ReadonlyArray<Fault> => {

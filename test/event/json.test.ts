@@ -1,8 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import type { Fault } from '../../src/core/refusal.ts'
-import { faultsOf } from '../../src/event/codecFaults.ts'
-import { Event } from '../../src/event/event.ts'
+import { faultsOf, Event } from '../../src/event/index.ts'
+import type { Fault } from '../../src/index.ts'
 
 /** The faults of an event with these properties. */
 const only = (properties: unknown): ReadonlyArray<Fault> => {

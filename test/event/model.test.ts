@@ -1,10 +1,9 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Fault } from '../../src/core/refusal.ts'
+import { faultsOf, Event } from '../../src/event/index.ts'
+import type { Fault } from '../../src/index.ts'
 import { allows, callOf, Integrations, type Call, type Event as Model } from '../../src/event/model.ts'
-import { faultsOf } from '../../src/event/codecFaults.ts'
-import { Event } from '../../src/event/event.ts'
 
 const faultsIn = (input: unknown, codec: t.Mixed = Event): ReadonlyArray<Fault> => {
   const decoded = codec.decode(input)

@@ -1,9 +1,14 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Call, callOf } from '../../src/event/model.ts'
-import { Event, ParsedEvent } from '../../src/event/event.ts'
-import { toTrackingMessage, type Tracked } from '../../src/event/trackingMessage.ts'
+import {
+  callOf,
+  Event,
+  ParsedEvent,
+  toTrackingMessage,
+  type Call,
+  type Tracked,
+} from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }

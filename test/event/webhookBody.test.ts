@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as t from 'io-ts'
-import { eventCodec, type Event } from '../../src/event/event.ts'
-import type { Delete, Forwarded } from '../../src/event/model.ts'
+import { eventCodec, faultsOf, type Event, type Delete, type Forwarded } from '../../src/event/index.ts'
 import { WebhookBody, WireBody, eventInStored, toWebhookBody } from '../../src/event/webhookBody.ts'
-import { faultsOf } from '../../src/event/codecFaults.ts'
 
 interface Golden {
   readonly about: string

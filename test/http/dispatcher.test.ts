@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { onlyAttempt, refused } from '../../src/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+import { receiverOf } from '../support/http.ts'
 
 const ORIGIN = 'http://receiver.example'
 const payload = payloadOf('{"a":1}')
@@ -60,8 +60,7 @@ describe('a dispatcher of the host', () => {
   })
 
   it('is not closed with the sink, and a cancelled request is aborted', async () => {
-    const receiver = await loopbackReceiver(() => ({ do: 'silence' }))
-    onTestFinished(() => receiver.close())
+    const receiver = await receiverOf(() => ({ do: 'silence' }))
     const agent = new Agent()
     const hook = webhook({ url: receiver.url, dispatcher: agent, timeout: Infinity })
     const cancel = subscribeTo(hook)(payload, onlyAttempt, {

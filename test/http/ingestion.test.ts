@@ -209,17 +209,6 @@ describe('the timeout of 10 s', () => {
     expect(await seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
     expect([server.requests.length, clock.pending()]).toEqual([1, 0])
   })
-
-  it('ends a request without an answer (clients/34)', async () => {
-    const clock = virtualClock()
-    const receiver = await receive([{ do: 'silence' }])
-    const seen = deliverOnce(sinkTo(receiver.url), batch('a'), { attempt: { ...onlyAttempt, clock } })
-    await receiver.arrived(1)
-    clock.tick(9_999)
-    expect(receiver.connections()).toBe(1)
-    clock.tick(1)
-    expect(await seen).toMatchObject({ verdicts: [{ left: { _tag: 'Retryable', reason: 'timeout' } }] })
-  })
 })
 
 describe('the text of a refusal', () => {

@@ -1,9 +1,7 @@
 /** The laws of codecs: those of headrace, and some of io-ts. */
 import * as t from 'io-ts'
 import { describe, it } from 'vitest'
-import { Event, ParsedEvent } from '../../src/event/event.ts'
-import { Integrations } from '../../src/event/model.ts'
-import { WebhookBody } from '../../src/event/webhookBody.ts'
+import { Event, ParsedEvent, Integrations, WebhookBody } from '../../src/event/index.ts'
 import { anyEvent, codecLaws, registerLaws, type Law } from '../../src/testing/laws/index.ts'
 import { integrations } from '../../src/testing/laws/codecArbitrary.ts'
 import { runs } from '../support/runs.ts'

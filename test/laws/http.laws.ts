@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { onlyAttempt, type Sink, type Verdict } from '../../src/index.ts'
-import type { Payload } from '../../src/event/payload.ts'
+import { onlyAttempt, type Sink, type Verdict, type Payload } from '../../src/index.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import {

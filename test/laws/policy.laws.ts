@@ -2,18 +2,15 @@
 import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable } from '../../src/core/failure.ts'
+import { retryable } from '../../src/index.ts'
+import { Monoid, capDelay, deadline, exponential } from '../../src/policy/index.ts'
 import {
-  Monoid,
-  capDelay,
-  deadline,
-  exponential,
   fullJitter,
   limitRetries,
   respectRetryAfter,
   standard,
   type RetryPolicy,
-} from '../../src/policy/retryPolicy.ts'
+} from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
 import type { AskedPolicy } from '../../src/testing/laws/policyLaws.ts'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { bufferCount, map, mergeMap, Observable, of, timer, type OperatorFunction } from 'rxjs'
 import { it } from 'vitest'
-import { toScheduler } from '../../src/core/clock.ts'
+import { toScheduler } from '../../src/index.ts'
 import { pull, type PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, lawTable, same } from '../support/check.ts'

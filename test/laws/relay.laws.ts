@@ -1,17 +1,10 @@
 /** The laws of a relay: random worlds of items, receivers and crashes, played on a virtual clock. */
 import * as fc from 'fast-check'
-import { firstSuccess, refused, retryable, type Sink, type Verdict } from '../../src/index.ts'
-import type { Totals } from '../../src/core/outcome.ts'
+import { firstSuccess, refused, retryable, type Sink, type Verdict, type Totals } from '../../src/index.ts'
+import { both, capDelay, deadline, exponential } from '../../src/policy/index.ts'
+import { fullJitter, respectRetryAfter } from '../../src/policy/index.ts'
 import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
-import {
-  both,
-  capDelay,
-  deadline,
-  exponential,
-  fullJitter,
-  respectRetryAfter,
-} from '../../src/policy/retryPolicy.ts'
 import { makeLayer, WithNext } from '../../src/sink/layer.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import { sharedStore } from '../support/sharedStore.ts'

@@ -3,14 +3,8 @@ import { describe, it } from 'vitest'
 import { isFinal } from '../../src/core/failure.ts'
 import { failover, firstSuccess, toAll, type Sink } from '../../src/index.ts'
 import { holds, lawsOver, registerLaws, same, type Law } from '../../src/testing/laws/index.ts'
-import {
-  combinationInput,
-  failoverLaws,
-  firstSuccessLaws,
-  playCombination,
-  toAllLaws,
-  type MakeCombination,
-} from '../../src/testing/laws/combinatorLaws.ts'
+import { combinationInput, failoverLaws, firstSuccessLaws } from '../../src/testing/laws/combinatorLaws.ts'
+import { playCombination, toAllLaws, type MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 
 /** Two groups, each of `inner`, under one `outer` that wants both. */
 const nested =

@@ -1,9 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, of } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { batch, sign, type ObservableEither, type Signed } from '../../src/index.ts'
-import { bodyOf, type EventPayload, type Payload } from '../../src/event/payload.ts'
-import { trackingFrame } from '../../src/event/trackingMessage.ts'
+import { batch, sign, bodyOf, type ObservableEither, type Signed } from '../../src/index.ts'
+import { trackingFrame } from '../../src/event/index.ts'
+import type { EventPayload, Payload } from '../../src/index.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 
 const payload: EventPayload<string> = { id: 'm1', items: ['one'], text: '{"a":1}', byteLength: 7 }

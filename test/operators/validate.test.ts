@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { validate, type ObservableEither } from '../../src/index.ts'
+import { Event } from '../../src/event/index.ts'
 import { invalid, show, type Refusal } from '../../src/core/refusal.ts'
-import { Event } from '../../src/event/event.ts'
 import { SECRET } from '../arbitraries/unreadable.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { from, of } from 'rxjs'

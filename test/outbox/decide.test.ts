@@ -1,8 +1,8 @@
 import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
 import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
+import { both, deadline, exponential } from '../../src/policy/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const none$: ObservableEither<never, string> = EMPTY

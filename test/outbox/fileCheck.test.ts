@@ -1,15 +1,8 @@
 /** The file of an lmdb outbox, damaged or sound. */
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import {
-  copyFileSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, readFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'

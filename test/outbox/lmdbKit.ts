@@ -2,11 +2,11 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createRequire } from 'node:module'
 import type * as Lmdb from 'lmdb'
-import { refused } from '../../src/core/failure.ts'
+import { refused } from '../../src/index.ts'
+import type { Entry } from '../../src/outbox/index.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
 import type { ItemCodec, LmdbOutbox, LmdbOutboxOptions } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
-import type { Entry } from '../../src/outbox/outbox.ts'
 import { textCodec } from '../support/folder.ts'
 
 const codec: ItemCodec<string> = textCodec

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { rejected } from '../../src/core/outcome.ts'
-import { refused } from '../../src/core/failure.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { refused } from '../../src/index.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
 
 describe('memoryOutbox', () => {
   it('answers at once, without promises', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { delivered } from '../../src/core/outcome.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { memoryOutbox, type Entry, type LeaseLimits, type Outbox } from '../../src/outbox/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
-import type { Entry, LeaseLimits, Outbox } from '../../src/outbox/outbox.ts'
 
 const keyOf = (item: string): string | undefined => (item.startsWith('-') ? undefined : item[0])
 

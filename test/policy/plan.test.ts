@@ -1,17 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { refused, retryable } from '../../src/core/failure.ts'
+import { refused, retryable } from '../../src/index.ts'
+import { plan, always, both, capDelay, exponential } from '../../src/policy/index.ts'
+import { limitRetries, respectRetryAfter, standard } from '../../src/policy/index.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { plan } from '../../src/policy/plan.ts'
-import {
-  always,
-  both,
-  capDelay,
-  exponential,
-  limitRetries,
-  respectRetryAfter,
-  standard,
-} from '../../src/policy/retryPolicy.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 
 const half = (): number => 0.5

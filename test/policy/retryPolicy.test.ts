@@ -3,22 +3,9 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { concatAll } from 'fp-ts/lib/Monoid.js'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import {
-  Monoid,
-  always,
-  both,
-  capDelay,
-  deadline,
-  deadlineOf,
-  exponential,
-  fullJitter,
-  isRetryPolicy,
-  limitRetries,
-  respectRetryAfter,
-  standard,
-  show,
-  showDuration,
-} from '../../src/policy/retryPolicy.ts'
+import { Monoid, always, both, capDelay, deadline, deadlineOf } from '../../src/policy/retryPolicy.ts'
+import { exponential, fullJitter, isRetryPolicy, limitRetries } from '../../src/policy/retryPolicy.ts'
+import { respectRetryAfter, standard, show, showDuration } from '../../src/policy/retryPolicy.ts'
 import { policy as anyPolicy } from '../../src/testing/laws/policies.ts'
 
 describe('RetryPolicy', () => {

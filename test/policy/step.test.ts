@@ -3,10 +3,18 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { allFailed, expired, notAll, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import { show as showFailure, type ExpiredFailure, type Failure } from '../../src/core/failure.ts'
-import type { Progress } from '../../src/core/outcome.ts'
-import { always, both, capDelay, deadline, exponential, fullJitter } from '../../src/policy/retryPolicy.ts'
-import { limitRetries, respectRetryAfter, show, standard } from '../../src/policy/retryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
+import {
+  always,
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  limitRetries,
+} from '../../src/policy/index.ts'
+import { respectRetryAfter, show, standard } from '../../src/policy/index.ts'
+import type { Progress } from '../../src/outbox/index.ts'
+import type { RetryPolicy } from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 
 const SINCE = 1_000_000

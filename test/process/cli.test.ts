@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
-import { loopbackReceiver, testCertificates, type Received } from '../../src/testing/index.ts'
+import { expect, it } from 'vitest'
+import { testCertificates, type Received } from '../../src/testing/index.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './command.ts'
 
 const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
@@ -41,8 +41,7 @@ it('does not take one pipe for another of the same name', async () => {
 
 it('trusts the bundled roots or --tls-ca, whatever the environment and the command line of Node say (H15, L8)', async () => {
   const { ca: authority, valid } = testCertificates()
-  const receiver = await loopbackReceiver([], { tls: valid })
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf([], { tls: valid })
   const ca = `${scratch()}/ca.pem`
   await writeFile(ca, authority)
   const url = receiver.url.replace('127.0.0.1', 'localhost')

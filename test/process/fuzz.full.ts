@@ -7,7 +7,7 @@ import { sized } from '../support/runs.ts'
 
 const script = fileURLToPath(new URL('fuzzProcess.js', import.meta.url))
 const INPUTS = sized({ short: 1_000, full: 10_000, long: 100_000 })
-const targets = ['collector', 'sockets', 'settings', 'verify', 'ndjson', 'retryAfter', 'records']
+const targets = ['collector', 'sockets', 'settings', 'verify', 'ndjson']
 
 test.each(targets)(`${String(INPUTS)} inputs for: %s`, async (target) => {
   const seed = String(Number(process.env['SEED'] ?? '1'))

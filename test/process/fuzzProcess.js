@@ -5,11 +5,9 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { createCollector } from '../../dist/collector/index.js'
 import { decodeSettings } from '../../dist/destination/index.js'
-import { aboutRetry, decodeEntry, encodeRecord, withAbout } from '../../dist/outbox/lmdb/records.js'
-import { signatureOf, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
+import { sign, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
 import { sink } from '../../dist/sink/fromFunction.js'
-import { retryAfter } from '../../dist/sink/status.js'
-import { ndjsonLines } from '../../dist/sources/ndjson.js'
+import { ndjson } from '../../dist/sources/ndjson.js'
 import { seededRandom } from '../../dist/testing/index.js'
 
 const [target, inputs, seed] = process.argv.slice(2)
@@ -211,34 +209,6 @@ const targets = {
       return text.length
     },
   }),
-  retryAfter: async () => ({
-    give: async () => {
-      const header = mutated(pick(['120', 'Sun, 06 Nov 1994 08:49:37 GMT', '9'.repeat(400)]))
-      const wait = retryAfter(header, 0)
-      if (wait !== undefined && !(wait >= 0 && Number.isFinite(wait))) wrong(`it waits ${wait}`)
-      return header.length
-    },
-  }),
-  records: async () => {
-    const codec = { toText: (item) => item, fromText: (text) => text, sizeOf: (item) => item.length }
-    const about = aboutRetry({
-      firstAttemptAt: 1,
-      progress: { attempts: 1, lastFailure: { _tag: 'Retryable', reason: 'x' } },
-    })
-    return {
-      give: async () => {
-        const record = withAbout(encodeRecord(batch.length, batch), about)
-        const at = below(record.length)
-        const damaged = Buffer.concat([
-          record.subarray(0, at),
-          Buffer.from(mutated(record.toString('latin1', at)), 'latin1'),
-        ])
-        const entry = decodeEntry(codec, 1, pick([damaged, damaged.subarray(0, below(damaged.length))]))
-        if (entry !== undefined && entry.item !== batch) wrong('a damaged record is read')
-        return damaged.length
-      },
-    }
-  },
 }
 
 const { give, end } = await targets[target]()

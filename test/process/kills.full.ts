@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { payloadCodec } from '../../src/destination/record.ts'
 import { diskFolder, textCodec } from '../support/folder.ts'
 import { LIMIT, SIZE, expectAllDelivered, expectEmpty, killed, startLife } from './kills.ts'
-import type { Said, Stage } from './kills.ts'
+import type { Life, Said, Stage } from './kills.ts'
 import { callOf, nameOf } from './messages.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -28,16 +28,18 @@ const missing = ({ names, account }: Stage): string =>
     .map((name) => `${name}\n`)
     .join('')
 
+/** Starts the host, and gives it what was not acknowledged. */
+const beginning =
+  (kind: string, path: string) =>
+  (_: number, stage: Stage): Life => {
+    const life = startLife([CHILD, kind, path, `${stage.url}hook`], stage.hear)
+    life.child.stdin.end(missing(stage))
+    return life
+  }
+
 it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
   const path = `${diskFolder()}/outbox`
-  const { figures, end, summary } = await killed({
-    places: ['hook'],
-    begin: (_, stage) => {
-      const life = startLife([CHILD, 'destination', path, `${stage.url}hook`], stage.hear)
-      life.child.stdin.end(missing(stage))
-      return life
-    },
-  })
+  const { figures, end, summary } = await killed({ places: ['hook'], begin: beginning('destination', path) })
   expect(end).toEqual(CLEAN_END)
   expect(figures).toMatchObject({ acknowledged: SIZE.messages, delivered: SIZE.messages })
   // In flight, ended and not stored, and offered again by the callers.
@@ -49,14 +51,7 @@ it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, asyn
 
 it(`a pipeline of operators, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
   const path = `${diskFolder()}/outbox`
-  const { figures, end } = await killed({
-    places: ['hook'],
-    begin: (_, stage) => {
-      const life = startLife([CHILD, 'operators', path, `${stage.url}hook`], stage.hear)
-      life.child.stdin.end(missing(stage))
-      return life
-    },
-  })
+  const { figures, end } = await killed({ places: ['hook'], begin: beginning('operators', path) })
   expect(end).toEqual(CLEAN_END)
   expect(figures).toMatchObject({ acknowledged: SIZE.messages, delivered: SIZE.messages })
   // A window each in flight, ended and not stored, and offered again.
@@ -66,11 +61,7 @@ it(`a pipeline of operators, killed ${String(SIZE.kills)} times`, { timeout: LIM
 
 it('a destination that acknowledges what it does not store is found out', { timeout: LIMIT }, async () => {
   const path = `${diskFolder()}/outbox`
-  const begin = (_: number, stage: Stage) => {
-    const life = startLife([CHILD, 'early', path, `${stage.url}hook`], stage.hear)
-    life.child.stdin.end(missing(stage))
-    return life
-  }
+  const begin = beginning('early', path)
   await expect(killed({ places: ['hook'], messages: 300, begin })).rejects.toThrow('missing: 15')
 })
 

@@ -2,35 +2,22 @@ import { once } from 'node:events'
 import express from 'express'
 import * as fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { Agent, createServer, request as post } from 'node:http'
-import type { IncomingMessage, RequestListener, Server } from 'node:http'
-import { connect, type AddressInfo, type Socket } from 'node:net'
-import { afterEach, describe, expect, expectTypeOf, it } from 'vitest'
-import { verifyRequest, type NodeRequest, type WebRequest } from '../../src/signing/request.ts'
-import { secretFrom, signatureOf } from '../../src/signing/secret.ts'
-import type { Mismatch, VerifiedRequest } from '../../src/signing/verify.ts'
+import { Agent, createServer, request as post, type IncomingMessage, type RequestListener } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
+import { verifyRequest, secretFrom, signatureOf, type NodeRequest } from '../../src/signing/index.ts'
+import type { WebRequest, Mismatch, VerifiedRequest } from '../../src/signing/index.ts'
+import { listen } from '../support/http.ts'
 
 const text = '{"type":"track","userId":"ü1"}'
 const signed = { 'x-signature': signatureOf('s', text) }
 
 type Answer = Either<Mismatch, VerifiedRequest>
 
-const servers: Server[] = []
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.close()
-    server.closeAllConnections()
-  }
-})
-
 const listening = async (listener: RequestListener): Promise<number> => {
-  const server = createServer(listener)
-  servers.push(server)
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  // It listens on a port, not on a pipe.
-  return (server.address() as AddressInfo).port
+  const { port, close } = await listen(createServer(listener))
+  onTestFinished(close)
+  return port
 }
 
 interface Sent {

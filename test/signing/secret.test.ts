@@ -3,8 +3,7 @@ import * as fc from 'fast-check'
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
-import { secretFrom, signatureOf, signerOf, type Secret } from '../../src/signing/secret.ts'
-import { verifyRaw } from '../../src/signing/verify.ts'
+import { secretFrom, signatureOf, signerOf, verifyRaw, type Secret } from '../../src/signing/index.ts'
 
 const secretOf = (text: string): Secret => {
   const made = secretFrom(text)

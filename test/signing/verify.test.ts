@@ -1,7 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { signatureOf } from '../../src/signing/secret.ts'
-import { verifyParsed, verifyRaw, type Mismatch, type Secrets } from '../../src/signing/verify.ts'
+import { signatureOf, verifyParsed, verifyRaw, type Mismatch, type Secrets } from '../../src/signing/index.ts'
 
 describe('bodies at the limit of the stack, and what is no body', () => {
   it('one of 6,000 levels verifies raw; parsed it verifies or is no body, as deep as the stack is', () => {

@@ -4,12 +4,11 @@ import { firstValueFrom, lastValueFrom, map, of } from 'rxjs'
 import { expect, test, vi } from 'vitest'
 import { contramap, deliver, failover, firstSuccess, lift, onlyAttempt } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
+import { withTimeout, type Sink, type Verdict, type Payload } from '../../src/index.ts'
 import { route, sink, toAll, withConcurrency, withDedupe, withRateLimit } from '../../src/index.ts'
-import { withTimeout, type Sink, type Verdict } from '../../src/index.ts'
 import { urlsSink } from '../../src/destination/urls.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { checkOptions } from '../../src/core/options.ts'
-import type { Payload } from '../../src/event/payload.ts'
 import { payloadOf } from './deliverOnce.ts'
 
 type Item = Payload<unknown>

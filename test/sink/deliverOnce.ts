@@ -1,5 +1,4 @@
-import type { EventPayload } from '../../src/event/payload.ts'
-import { onlyAttempt, type Attempt, type Sink, type Verdict } from '../../src/index.ts'
+import { onlyAttempt, type Attempt, type Sink, type Verdict, type EventPayload } from '../../src/index.ts'
 
 /** All that one delivery told. */
 export interface Seen {

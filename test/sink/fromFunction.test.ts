@@ -1,20 +1,19 @@
-import { type Either, left, right } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { of } from 'rxjs'
 import { request } from 'undici'
-import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { deliver, failover, lift, onlyAttempt, refused, retryable, sink } from '../../src/index.ts'
-import { systemClock, type Clock, type Failure, type Handler, type Receipt } from '../../src/index.ts'
-import type { Sink, Verdict } from '../../src/index.ts'
+import { systemClock, bodyOf, type Clock, type Failure, type Handler, type Receipt } from '../../src/index.ts'
+import type { Sink, Verdict, WaitOptions, Payload } from '../../src/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
-import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from './deliverOnce.ts'
-import type { WaitOptions } from '../../src/core/options.ts'
-import { bodyOf, type Payload } from '../../src/event/payload.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
+import { receiverOf } from '../support/http.ts'
 
 const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
   const told: unknown[] = []
@@ -100,8 +99,7 @@ describe('the answer of an HTTP client', () => {
   test.each(Object.entries(clients))(
     'seed 2: %s: a 503 is no success, and its body holds no connection',
     async (_, post) => {
-      const receiver = await loopbackReceiver(() => ({ do: 'hugeBody', code: 503, bytes: 300_000 }))
-      onTestFinished(() => receiver.close())
+      const receiver = await receiverOf(() => ({ do: 'hugeBody', code: 503, bytes: 300_000 }))
       const posting = sink('mine', () => post(receiver.url))
       for (let n = 0; n < 3; n++)
         expect((await deliverOnce(posting, 1)).verdicts).toMatchObject([

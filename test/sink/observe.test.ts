@@ -3,7 +3,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { onlyAttempt, withConcurrency, withObserver, withTimeout, type Attempt } from '../../src/index.ts'
 import type { Verdict } from '../../src/index.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
+import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
 const START = 5_000

@@ -1,8 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
 import { push, type NotTaken, type Push } from '../../src/sources/push.ts'
+import type { LogEvent } from '../../src/log/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { turns } from '../support/check.ts'
 

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { createServer as createHttp, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { afterEach } from 'vitest'
+import { afterEach, onTestFinished } from 'vitest'
 import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
@@ -48,6 +48,13 @@ export const closedAfterEach = () => {
       return use(server, server.close)
     },
   }
+}
+
+/** A receiver that is closed after the test. */
+export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(...args)
+  onTestFinished(() => receiver.close())
+  return receiver
 }
 
 /** Listens on a free port of loopback. */

@@ -1,7 +1,7 @@
 /** A durable store in memory that several relays share, as a table in a database. A view is what one process sees of it. */
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import type { Clock, Outcome } from '../../src/index.ts'
-import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
+import type { Entry, Outbox } from '../../src/outbox/index.ts'
 import type { OutboxBounds } from '../../src/testing/laws/outboxWorld.ts'
 import { plainOutbox, type Held } from '../../src/testing/laws/plainOutbox.ts'
 

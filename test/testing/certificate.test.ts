@@ -3,14 +3,11 @@ import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver, scriptedSink, testCertificates, virtualClock } from '../../src/testing/index.ts'
 import type { Misbehaviour, FaultScript, Receiver } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+import { receiverOf } from '../support/http.ts'
 
 const { ca, valid } = testCertificates()
 
-const open = async (script: FaultScript): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(script, { tls: valid })
-  onTestFinished(() => receiver.close())
-  return receiver
-}
+const open = (script: FaultScript): Promise<Receiver> => receiverOf(script, { tls: valid })
 
 /** What a webhook over HTTPS says of each fault of the script, and of the healthy receiver afterwards. */
 const overHttps = async (script: FaultScript): Promise<readonly [unknown[], Receiver]> => {
@@ -79,8 +76,7 @@ test('a wrong certificate may come between answers, and after a refusal', async 
 test('what a receiver cannot play is said at once, with the way out', async () => {
   await expect(loopbackReceiver([{ do: 'dns' }])).rejects.toThrow(/scriptedNetwork/)
   await expect(loopbackReceiver([{ do: 'tls', kind: 'expired' }])).rejects.toThrow(/testCertificates/)
-  const receiver = await loopbackReceiver(() => ({ do: 'dns' }))
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf(() => ({ do: 'dns' }))
   const answer = await fetch(receiver.url)
   expect([answer.status, await answer.text()]).toEqual([500, 'a receiver cannot play dns at a request'])
 })

@@ -14,19 +14,14 @@ const reached = (
   return counts
 }
 
-test('every kind of fault is reached, and none that is left out', () => {
+test('every kind of fault and the delays around the timeout are reached, and no kind that is left out', () => {
   const without = ['tls', 'dns', 'refuse'] as const
   const kinds = reached((fault) => [fault.do])
   expect([kinds.size, Math.min(...kinds.values()) > 100]).toEqual([16, true])
   expect(reached((fault) => [fault.do], { without }).size).toBe(13)
-})
-
-test('every wrong certificate and the delays around the timeout are reached', () => {
-  const certificates = reached((fault) => (fault.do === 'tls' ? [fault.kind] : []))
-  expect(certificates.size).toBe(4)
+  expect(reached((fault) => (fault.do === 'tls' ? [fault.kind] : [])).size).toBe(4)
   const delays = reached((fault) => ('after' in fault ? [fault.after] : []), { timeout: 250 })
   for (const delay of [0, 249, 250, 251]) expect(delays.get(delay)).toBeGreaterThan(100)
-  expect(delays.size).toBeGreaterThan(150)
 })
 
 test.each<readonly [string, (script: FaultScript) => boolean, FaultScript]>([

@@ -1,11 +1,7 @@
 import { Agent, request } from 'undici'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
-import {
-  loopbackReceiver,
-  scriptedNetwork,
-  virtualClock,
-  type Misbehaviour,
-} from '../../src/testing/index.ts'
+import { afterAll, expect, test } from 'vitest'
+import { scriptedNetwork, virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
+import { receiverOf } from '../support/http.ts'
 
 interface Shown {
   readonly status?: number
@@ -49,8 +45,7 @@ test.each<readonly [Misbehaviour, Shown]>([
   [{ do: 'garbage' }, { name: 'HTTPParserError' }],
   [{ do: 'redirect', to: 'self' }, { status: 307 }],
 ])('a request meets in memory what it meets over a socket: %j', async (fault, expected) => {
-  const receiver = await loopbackReceiver([fault])
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf([fault])
   const network = scriptedNetwork({ clock: virtualClock(), script: [fault] })
   const inMemory = await network.request({ url: receiver.url }).then(({ status }) => ({ status }), shown)
   expect([inMemory, await over(receiver.url)]).toEqual([expected, expected])
@@ -62,8 +57,7 @@ test.each<Misbehaviour>([
   { do: 'headersOnly', code: 200 },
   { do: 'slowBody', code: 200, bytesPerSecond: 1_000 },
 ])('an abort ends what would never end, in memory and over a socket: %j', async (fault) => {
-  const receiver = await loopbackReceiver([fault])
-  onTestFinished(() => receiver.close())
+  const receiver = await receiverOf([fault])
   const network = scriptedNetwork({ clock: virtualClock(), script: [fault] })
   const aborter = new AbortController()
   const both = [network.request({ signal: aborter.signal }).catch(shown), over(receiver.url, aborter.signal)]

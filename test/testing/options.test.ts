@@ -2,16 +2,16 @@
 import * as fc from 'fast-check'
 import * as t from 'io-ts'
 import { expect, it } from 'vitest'
-import { eventCodec } from '../../src/event/event.ts'
-import { toLogger } from '../../src/log/logger.ts'
+import { eventCodec } from '../../src/event/index.ts'
+import { toLogger } from '../../src/log/index.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
+import { standard } from '../../src/policy/index.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
 import { loopbackReceiver, makeWorld, scriptedDisk, scriptedNetwork } from '../../src/testing/index.ts'
 import { scriptedSink, simulate, virtualClock } from '../../src/testing/index.ts'
 import { arbitraryFor, codecLaws, faultScript, law, layerLaws } from '../../src/testing/laws/index.ts'
 import { outboxLaws, pipelineLaws, policyLaws, reportOf, sinkLaws } from '../../src/testing/laws/index.ts'
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { standard } from '../../src/policy/retryPolicy.ts'
 
 /** As code without types gives it. */
 const untyped = (value: unknown): never => value as never

@@ -2,9 +2,7 @@ import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
-import { Event } from '../../../src/event/event.ts'
-import { Delete, Integrations, Page, Screen, Track } from '../../../src/event/model.ts'
-import { WebhookBody, WireBody } from '../../../src/event/webhookBody.ts'
+import { Event, Integrations, Track, WebhookBody } from '../../../src/event/index.ts'
 import { isJson } from '../../../src/event/json.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from '../../../src/testing/laws/index.ts'
 
@@ -21,6 +19,9 @@ type Formula = string | { readonly not: Formula } | { readonly and: [Formula, Fo
 const Formula: t.Type<Formula> = t.recursion('Formula', () =>
   t.union([t.type({ and: t.tuple([Formula, Formula]) }), t.type({ not: Formula }), t.string]),
 )
+
+const List: t.Mixed = t.recursion('List', () => t.type({ next: t.union([List, t.undefined]) }))
+const Ordered = t.intersection([Track, t.strict({ event: t.literal('Ordered') })])
 
 /** io-ts takes it for a codec like others; only its type is narrower. */
 const never = t.never as unknown as t.Mixed
@@ -43,9 +44,10 @@ const fixed: ReadonlyArray<t.Mixed> = [
   t.intersection([t.type({ a: t.type({ x: t.string }) }), t.type({ a: t.type({ y: t.number }) })]),
   t.intersection([t.type({ a: t.literal('only') }), t.type({ a: t.string, b: t.number })]),
   t.intersection([t.string, t.union([t.string, t.number])]),
+  Integrations,
 ]
 
-/** Codecs of any form. */
+/** Codecs of any form: each of the fixed ones by itself and inside others. */
 const anyCodec: fc.Arbitrary<t.Mixed> = fc.letrec<{ codec: t.Mixed; props: t.Props }>((tie) => ({
   props: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'é'), tie('codec'), { maxKeys: 3 }),
   codec: fc.oneof(
@@ -79,31 +81,9 @@ const areSound = (codec: t.Mixed, values: ReadonlyArray<unknown>): void => {
 }
 
 describe('arbitraryFor', () => {
-  it.each(fixed.map((codec) => [codec.name, codec] as const))('makes values of %s', (_, codec) =>
-    areSound(codec, samplesOf<unknown>(codec)),
+  it.each([List, Event, WebhookBody, Ordered])('makes values of $name', (codec: t.Mixed) =>
+    expect(samplesOf<unknown>(codec).every((value) => isRight(codec.decode(codec.encode(value))))).toBe(true),
   )
-
-  const Ordered = t.intersection([
-    Track,
-    t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
-  ])
-  it.each<t.Mixed>([Event, Track, Page, Screen, Delete, WireBody, WebhookBody, Integrations, Ordered])(
-    'makes values of $name without overrides',
-    (codec) => {
-      const values = samplesOf<unknown>(codec)
-      expect(values.every((value) => codec.is(value) && isRight(codec.decode(codec.encode(value))))).toBe(
-        true,
-      )
-      expect(new Set(values.map((value) => JSON.stringify(value))).size).toBeGreaterThan(500)
-    },
-  )
-
-  it('ends a list with undefined, if it has no other end', () => {
-    const List: t.Mixed = t.recursion('List', () => t.type({ next: t.union([List, t.undefined]) }))
-    const Even: t.Mixed = t.recursion('Even', () => t.type({ odd: t.union([t.undefined, Odd]) }))
-    const Odd: t.Mixed = t.recursion('Odd', () => t.type({ even: t.union([Even, t.undefined]) }))
-    for (const codec of [List, Even]) expect(samplesOf<unknown>(codec).every(codec.is)).toBe(true)
-  })
 
   it('makes values of random codecs', () =>
     fc.assert(
