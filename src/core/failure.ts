@@ -290,7 +290,7 @@ export const isFailure = (value: unknown): value is Failure => isVerdict(left(va
 /** Characters of a message: it is stored with the item. */
 const MAX_MESSAGE = 300
 
-const textOf = (error: unknown): string => {
+const errorText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const own = error.message === '' ? error.name : error.message
   return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
@@ -299,9 +299,13 @@ const textOf = (error: unknown): string => {
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
 export const messageOf = (error: unknown): string => {
   try {
-    const text = textOf(error)
+    const text = errorText(error)
     return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
   } catch {
     return 'an error that cannot be read'
   }
 }
+
+/** The code of a system error; empty if it is none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -23,7 +23,7 @@ const LAST = 253_402_300_799_999
 export const fromMillis = (millis: number): string | undefined =>
   millis >= FIRST && millis <= LAST ? new Date(millis).toISOString() : undefined
 
-const fromText = (text: string): string | undefined => {
+const parseTimestamp = (text: string): string | undefined => {
   const parts = ISO.exec(text)
   if (parts === null) return undefined
   const number = (at: number): number => Number(parts[at] ?? 0)
@@ -43,7 +43,7 @@ const millisOf = (value: unknown): number | undefined =>
 
 /** The timestamp of a `Date` or an ISO 8601 string with a zone; else undefined. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {
-  if (typeof value === 'string') return CANONICAL.test(value) ? value : fromText(value)
+  if (typeof value === 'string') return CANONICAL.test(value) ? value : parseTimestamp(value)
   const millis = millisOf(value)
   return millis === undefined ? undefined : fromMillis(millis)
 }

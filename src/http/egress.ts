@@ -106,7 +106,7 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
 }
 
 /** Without brackets and final dots, in lower case. */
-const plain = (host: string): string => {
+const plainHost = (host: string): string => {
   let end = host.length
   while (host[end - 1] === '.') end--
   return host
@@ -127,7 +127,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
   const onlyPublic = to === 'public'
   const allowed = allow.map(blockOf).filter((block) => block !== undefined)
-  const allowedNames = new Set(allow.map(plain))
+  const allowedNames = new Set(allow.map(plainHost))
 
   const check = (text: string): string | undefined => {
     const address = ipaddr.parse(text)
@@ -142,7 +142,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
 
   return {
     host: (host) => {
-      const name = plain(host)
+      const name = plainHost(host)
       if (isIP(name) !== 0) return check(name)
       if (allowedNames.has(name)) return undefined
       if (METADATA_NAMES.includes(name))
@@ -151,7 +151,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
         return `${name} is this machine, and only the public internet is dialled`
       return undefined
     },
-    address: (address, host) => (allowedNames.has(plain(host)) ? undefined : check(address)),
+    address: (address, host) => (allowedNames.has(plainHost(host)) ? undefined : check(address)),
   }
 }
 

@@ -117,7 +117,7 @@ const payloadOptions = strict(
 )
 
 /** A batch that still takes members. */
-interface Open<M, A> {
+interface OpenBatch<M, A> {
   readonly members: M[]
   /** Kept along with the members: visiting all of them again at the end is slower (measured). */
   readonly items: A[]
@@ -126,16 +126,16 @@ interface Open<M, A> {
   byteLength: number
 }
 
-type Refused = Refusal | Threw
+type Unfit = Refusal | Threw
 
 /** The form of members and batches: of payloads, or of any items. */
 interface Form<V, M, A, B> {
   readonly frameSize: number
   readonly comma: number
   /** Gives `add` the members of a value, or answers a refusal. Throws a TypeError that ends the stream. */
-  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Refused | undefined
+  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Unfit | undefined
   readonly tooLarge: (member: M, size: number) => TooLarge
-  readonly toBatch: (id: string, open: Open<M, A>, closedBy: ClosedBy) => B
+  readonly toBatch: (id: string, open: OpenBatch<M, A>, closedBy: ClosedBy) => B
   readonly abandon: (batches: ReadonlyArray<B>, members: ReadonlyArray<M>) => unknown
 }
 
@@ -150,7 +150,7 @@ const publishAsClosed =
  */
 const asking =
   <A, T>(name: string, f: (item: A) => T, wanted: string, isRight: (answer: T) => boolean) =>
-  (item: A, member: unknown): Either<Refused, T> => {
+  (item: A, member: unknown): Either<Unfit, T> => {
     try {
       const answer = f(item)
       if (isRight(answer)) return right(answer)
@@ -166,13 +166,13 @@ const gather = <L, V, M, A, B>(
   limits: Decoded<typeof limitShape>,
   by: ((item: A) => string) | undefined,
   form: Form<V, M, A, B>,
-): ObservableEither<L | Refused, B> => {
+): ObservableEither<L | Unfit, B> => {
   const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, maxKeys, newId } = limits
   const { comma, frameSize } = form
   const keyOf = by && asking('by', by, 'a string', (key) => typeof key === 'string')
-  return new Observable<Either<L | Refused, B>>((subscriber) => {
+  return new Observable<Either<L | Unfit, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
-    const waiting = queue<Either<L | Refused, B>>()
+    const waiting = queue<Either<L | Unfit, B>>()
     /** Ends the stream, after the waiting members. */
     let end: (() => void) | undefined
     const emitting = drainLoop(() => {
@@ -180,7 +180,7 @@ const gather = <L, V, M, A, B>(
       end?.()
     })
     /** By key, '' without `by`. The first is the oldest, and its delay is over first. */
-    const open = new Map<string, Open<M, A>>()
+    const open = new Map<string, OpenBatch<M, A>>()
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
 
@@ -198,7 +198,7 @@ const gather = <L, V, M, A, B>(
       cancelTimer?.()
       cancelTimer = undefined
     }
-    const close = (key: string, batch: Open<M, A>, closedBy: ClosedBy): void => {
+    const close = (key: string, batch: OpenBatch<M, A>, closedBy: ClosedBy): void => {
       // First the calls that may throw: then the members are still here, and are handed back.
       const batched = right(form.toBatch(newId(), batch, closedBy))
       lastFlush = clock.monotonic()
@@ -227,11 +227,11 @@ const gather = <L, V, M, A, B>(
       const [oldest] = open.values()
       if (oldest !== undefined) cancelTimer = clock.schedule(oldest.due - clock.monotonic(), onTimer)
     }
-    const start = (key: string): Open<M, A> => {
+    const start = (key: string): OpenBatch<M, A> => {
       const [oldest] = open
       if (oldest !== undefined && open.size >= maxKeys) close(...oldest, 'keys')
       const due = maxDelay + (delayFrom === 'firstItem' ? clock.monotonic() : lastFlush)
-      const batch: Open<M, A> = { members: [], items: [], byteLength: frameSize - comma, due }
+      const batch: OpenBatch<M, A> = { members: [], items: [], byteLength: frameSize - comma, due }
       open.set(key, batch)
       return batch
     }
@@ -298,7 +298,7 @@ const gather = <L, V, M, A, B>(
   })
 }
 
-const SIGNED =
+const SIGNED_BEFORE =
   'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
 
 /** Throws for a payload that cannot be joined. */
@@ -308,7 +308,7 @@ const joinable = <A>(payload: Payload<A>): Payload<A> => {
     throw new TypeError(
       `batch: expected a payload, got ${kindOf(payload)}: put encode() before it, or give sizeOf`,
     )
-  if (payload.signature !== undefined) throw new TypeError(SIGNED)
+  if (payload.signature !== undefined) throw new TypeError(SIGNED_BEFORE)
   if (payload.contentType !== undefined)
     throw new TypeError(`batch: joins JSON, and the payload is ${payload.contentType}: give sizeOf`)
   return payload
@@ -316,7 +316,7 @@ const joinable = <A>(payload: Payload<A>): Payload<A> => {
 
 const ofPayloads = <A, F extends Frame>(
   options: KeyedBatchOptions<F, A>,
-): (<L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Refused, BatchPayload<A, F>>) => {
+): (<L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Unfit, BatchPayload<A, F>>) => {
   const limits = checkOptions('options of batch', payloadOptions, options)
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
@@ -342,7 +342,7 @@ const ofPayloads = <A, F extends Frame>(
 
 const ofItems = <A>(
   options: ItemBatchOptions<A>,
-): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Refused, ItemBatch<A>>) => {
+): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Unfit, ItemBatch<A>>) => {
   const limits = checkOptions('options of batch', strict(limitShape), options)
   const { sizeOf, abandoned = publishAsClosed(limits.clock) } = options
   const isSize = (size: number): boolean => Number.isFinite(size) && size >= 0

@@ -10,7 +10,7 @@ import { clockOf, type Layer } from './sink.ts'
 /** Milliseconds by which a timer is late if the process stood still, as when it was stopped. */
 const STANDSTILL = 1_000
 
-const duration = guarded(
+const timeoutOption = guarded(
   'a finite number of milliseconds above 0',
   (value): value is number => typeof value === 'number' && value > 0 && value < Infinity,
 )
@@ -31,7 +31,7 @@ const duration = guarded(
  * const patient = withTimeout(5_000)(sink('slow', async () => 'done'))
  */
 export const withTimeout = (timeout: number): Layer => {
-  checkOptions('timeout of withTimeout', duration, timeout)
+  checkOptions('timeout of withTimeout', timeoutOption, timeout)
   const timedOut: Verdict = left(retryable('timeout', { detail: `no verdict within ${String(timeout)} ms` }))
 
   const wrapOn = perClock((clock) => {

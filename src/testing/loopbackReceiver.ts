@@ -80,7 +80,7 @@ const CHUNK = Buffer.alloc(65_536, 'x')
 /** Bytes of a body that does not come whole. */
 const PROMISED = 1_000
 
-let bomb: Buffer | undefined
+let gzipBomb: Buffer | undefined
 
 /** Plays a fault in answer to a request. */
 const playFault = (
@@ -127,8 +127,8 @@ const playFault = (
       response.writeHead(fault.code)
       return pour(fault.bytes ?? 1_000_000_000)
     case 'gzipBomb':
-      bomb ??= gzipSync(Buffer.alloc(50_000_000))
-      return void response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(bomb)
+      gzipBomb ??= gzipSync(Buffer.alloc(50_000_000))
+      return void response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(gzipBomb)
     case 'hugeHeader':
       return void response.writeHead(200, { 'x-huge': 'x'.repeat(fault.bytes ?? HUGE_HEADER) }).end()
     // Before a request they are played by the receiver; at a request it is too late for them.

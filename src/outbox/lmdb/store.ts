@@ -14,11 +14,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
-import { messageOf } from '../../core/failure.ts'
+import { codeOf, messageOf } from '../../core/failure.ts'
 import { loadPackage } from '../../core/loadPackage.ts'
 import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
-import { codeOf, lock } from './lock.ts'
+import { lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */
 const VERSION = 1
@@ -59,13 +59,13 @@ export const NO_COUNTERS = {
   lastDead: 0,
 }
 
-export type Counters = typeof NO_COUNTERS
+export type Counts = typeof NO_COUNTERS
 
 /** The counters that a store holds; undefined if they are no counters. */
-export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
+export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counts | undefined => {
   try {
     // The next line finds values that are no numbers from 0.
-    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters & Readonly<Record<string, number>>
+    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counts & Readonly<Record<string, number>>
     return Object.keys(NO_COUNTERS).every((key) => (counters[key] ?? -1) >= 0) ? counters : undefined
   } catch {
     return undefined
@@ -147,7 +147,7 @@ const systemError = (path: string, error: unknown): OutboxError => {
   return new OutboxError('noAccess', path, message)
 }
 
-const load = (path: string): typeof Lmdb => {
+const loadLmdb = (path: string): typeof Lmdb => {
   try {
     // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe
     // it.
@@ -193,7 +193,7 @@ const MAX_KEYS = 50_000
 /**
  * Whether the trees match the counters, under keys that headrace wrote: others would never be read or end.
  */
-const isConsistent = ({ fresh, retries, dead }: Store, counters: Counters): boolean => {
+const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolean => {
   // lmdb does not type its statistics.
   const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount
   const lastOf = (tree: Lmdb.Database<Buffer, number>) =>
@@ -284,7 +284,7 @@ export const openStore = <T>(
   now: number,
   begin: (store: Store) => T,
 ) => {
-  const lmdb = load(path)
+  const lmdb = loadLmdb(path)
   let release: (() => void) | undefined
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })

@@ -5,7 +5,7 @@ import { faultsOf } from '../../event/codecFaults.ts'
 import { showPath } from '../../event/json.ts'
 import { holds, same } from './assert.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
-import { changed, placesIn } from './invalidInput.ts'
+import { replacedAt, placesIn } from './invalidInput.ts'
 import { hostileJson } from './jsonValues.ts'
 import { law, lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
@@ -44,7 +44,7 @@ export const codecLaws = <A, O>(
     const encoded: unknown = codec.encode(value)
     const places = placesIn([[], encoded])
     const [at] = places[place % places.length] ?? [[]]
-    return { value, at, input: changed(encoded, at, other === null ? [] : [other]) }
+    return { value, at, input: replacedAt(encoded, at, other === null ? [] : [other]) }
   }
   /** Whether a rule of the codec can be broken, outside of texts and t.unknown. */
   const reached = tryCatch(() => {

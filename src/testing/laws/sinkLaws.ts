@@ -128,7 +128,7 @@ const holdsMeant = (trace: SinkTrace, meaning: Meaning, { reach }: Run): void =>
   }
 }
 
-const verdictOf = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
+const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
 
 /** Throws if the sink sent nothing at all, though a delivery had all the time that it may take. */
 const holdsSent = ({ periods }: SinkTrace): void => {
@@ -140,7 +140,7 @@ const holdsSent = ({ periods }: SinkTrace): void => {
   }
 }
 
-const shown = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string =>
+const shownRequest = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string =>
   `${method} ${url} of ${body.length === 0 ? 'an empty body' : inspect(body, { maxStringLength: 200, maxArrayLength: 20 })}`
 
 /** Throws if one delivery sends its item to a place again while that may still succeed or after it did. */
@@ -154,7 +154,7 @@ const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carrie
       const isAgain = isSame && (carries !== undefined || isDeepStrictEqual(call.request.body, body))
       return isAgain && (!isOver || meaningOfCall(call) === 'delivered')
     })
-    holds(before === undefined, `one delivery sent it twice: ${shown(request)}`)
+    holds(before === undefined, `one delivery sent it twice: ${shownRequest(request)}`)
   }
 }
 
@@ -169,7 +169,7 @@ const waitOf = (header: string | undefined, now: number): readonly [number, numb
 /** The laws of a sink that sends nothing over the network. */
 const OFFLINE = ['sink/settles', 'sink/one-verdict', 'sink/item-unchanged', 'sink/close']
 
-const lawOptions = strict({
+const sinkLawOptions = strict({
   item: optional(methods<fc.Arbitrary<unknown>>('an Arbitrary of fast-check', 'generate', 'shrink')),
   carries: optional(func()),
   answers: withDefault(flag, true),
@@ -203,7 +203,7 @@ interface SinkLaws {
  * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
-  const { answers, timeout, retryAfter } = checkOptions('options of sinkLaws', lawOptions, options)
+  const { answers, timeout, retryAfter } = checkOptions('options of sinkLaws', sinkLawOptions, options)
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
@@ -304,10 +304,10 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             for (const { request } of own.has(before) ? [] : period.calls)
               holds(
                 carries?.(request, item) !== true,
-                `${shown(request)} carries ${before}, which is not delivered now`,
+                `${shownRequest(request)} carries ${before}, which is not delivered now`,
               )
           for (const delivery of period.deliveries) {
-            const verdict = verdictOf(delivery)
+            const verdict = verdictIn(delivery)
             const one = items[delivery.item]
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
             reach('delivered')
@@ -315,7 +315,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const isSent = accepted.some(
               ({ request }) => request.unread ?? carries?.(request, one.item) ?? true,
             )
-            const sent = accepted.map(({ request }) => shown(request)).join(', ')
+            const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
             holds(
               isSent,
               `no accepted request carries ${one.before}: ${sent}; if it does in a form of its own, give { carries }`,
@@ -332,7 +332,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: async (trace, given, { reach }) => {
         for (const each of trace.periods.flatMap(({ deliveries }) => deliveries)) {
           if (each.isCancelled) reach('others were cancelled')
-          if (verdictOf(each)?._tag === 'Left') reach('others failed')
+          if (verdictIn(each)?._tag === 'Left') reach('others failed')
         }
         const verdict = await trace.alone()
         if (verdict?._tag === 'Right') return
@@ -340,7 +340,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           .slice(0, 1)
           .map((step) => ({ ...step, cancel: null, again: null, until: null }))
         const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
-        const fresh = periods[0]?.deliveries.map(verdictOf)[0]
+        const fresh = periods[0]?.deliveries.map(verdictIn)[0]
         holds(
           fresh?._tag !== 'Right',
           `a delivery over a healthy network had ${verdict === undefined ? 'no verdict' : JSON.stringify(verdict)}`,
