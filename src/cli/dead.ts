@@ -136,7 +136,8 @@ const change =
     // Only `purge` has the flag: a redriven event is not lost.
     if (all === false && yes && (reason ?? status ?? kind ?? since ?? id) === '')
       throw new UsageError(
-        'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
+        'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, ' +
+          'or give --all',
       )
     const isRedrive = action === 'redrive'
     return withStore(outbox, async (store) => {

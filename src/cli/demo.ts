@@ -64,7 +64,8 @@ const demoFault = (name: string, body: string, n: number): Fault => {
 }
 
 const INTRODUCTION = `
-62 lines come in, two of them wrong. Each event goes to two receivers on this machine; the first 2xx delivers it:
+62 lines come in, two of them wrong.
+Each event goes to two receivers on this machine; the first 2xx delivers it:
   flaky  answers 503 to four requests of ten
   slow   takes its time, and does not answer three requests of ten
 If both fail, the event waits and is tried again. Both refuse one event for good.
@@ -98,7 +99,9 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
   const job = {
     input: streamInput(Readable.from(sample())),
     open: toWebhooks(settings, { timeout: DEMO_TIMEOUT, retry, random: seededRandom(20) }),
-    ...{ maxWaiting: 1_000, grace: 2_000, output },
+    maxWaiting: 1_000,
+    grace: 2_000,
+    output,
   }
   // Names in place of the URLs.
   const line = (text: string): void => out.line(output === 'json' ? text : text.replaceAll(/http:\S+\//g, ''))
@@ -106,10 +109,10 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
   await Promise.all(receivers.map(({ close }) => close()))
 
   const { accepted, rejected, delivered } = summary
-  const account = `${String(delivered)} delivered + ${String(rejected)} refused for good = ${String(accepted)}`
-  if (output === 'lines')
-    out.line(
-      `\n${account}; ${String(sent)} requests, of which the receivers verified ${String(verified)}\n${NEXT}`,
-    )
+  if (output === 'lines') {
+    const account = `${String(delivered)} delivered + ${String(rejected)} refused for good`
+    const requests = `${String(sent)} requests, of which the receivers verified ${String(verified)}`
+    out.line(`\n${account} = ${String(accepted)}; ${requests}\n${NEXT}`)
+  }
   return delivered > 0 && delivered + rejected === accepted && verified === sent ? FINE : FAULT
 }

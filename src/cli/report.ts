@@ -205,8 +205,8 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
       return `${wordOf('refused', paint)} ${lineText(report.line)} ${plain(faults, 2_000)}`
     }
     case 'dropped': {
-      const keys = plain(report.keys.join(', '), 2_000)
-      return `${wordOf('left out', paint)} ${lineText(report.line)} ${keys}: not a field of this kind of event (reported once)`
+      const why = `${plain(report.keys.join(', '), 2_000)}: not a field of this kind of event (reported once)`
+      return `${wordOf('left out', paint)} ${lineText(report.line)} ${why}`
     }
     case 'waiting': {
       const why = `attempt ${String(report.n)} failed: ${showCauses(report.causes)}`

@@ -40,11 +40,13 @@ export const endpointOf = (target: string): Endpoint | undefined => {
 
 const unknownPath: Answer = reject(
   404,
-  'there is nothing here: post to /v1/batch, /v1/import, /v1/delete, or /v1/ and one of identify, track, page, screen, group, alias',
+  'there is nothing here: post to /v1/batch, /v1/import, /v1/delete, or /v1/ and one of ' +
+    'identify, track, page, screen, group, alias',
 )
 const unknownKey: Answer = reject(
   401,
-  'the write key is missing or unknown: send it as the user name of Basic authentication, or as writeKey in the body',
+  'the write key is missing or unknown: send it as the user name of Basic authentication, or as ' +
+    'writeKey in the body',
   { 'WWW-Authenticate': 'Basic realm="headrace", charset="UTF-8"' },
 )
 const notPost: Answer = reject(405, 'only POST is understood here', { Allow: 'POST' })

@@ -20,13 +20,22 @@ export interface Receipt {
 
 /** Reasons for a final refusal. A sink of your own may use other words. */
 export type RefusedReason =
-  | ('status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected')
-  | ('full' | 'format' | 'closed' | 'noRoute' | 'notAPayload' | 'changedAfterSign')
+  | 'status'
+  | 'redirect'
+  | 'certificate'
+  | 'blockedAddress'
+  | 'badRequest'
+  | 'rejected'
+  | 'full'
+  | 'format'
+  | 'closed'
+  | 'noRoute'
+  | 'notAPayload'
+  | 'changedAfterSign'
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. */
 export type RetryableReason =
-  | ('status' | 'timeout' | 'network' | 'queueFull' | 'late')
-  | ('held' | 'halved' | 'threw' | 'closed' | 'defect')
+  'status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held' | 'halved' | 'threw' | 'closed' | 'defect'
 
 /** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>
@@ -239,10 +248,13 @@ export const show = (failure: Failure): string => {
         .join('; ')
     case 'PartlyFailed': {
       const failed = failure.members.flatMap((member) => (member._tag === 'Left' ? [show(member.left)] : []))
-      return `${String(failed.length)} of ${String(failure.members.length)} failed: ${[...new Set(failed)].join('; ')}`
+      const count = `${String(failed.length)} of ${String(failure.members.length)}`
+      return `${count} failed: ${[...new Set(failed)].join('; ')}`
     }
-    case 'Expired':
-      return `expired ${WHY[failure.because ?? '']} ${String(failure.attempts)} attempts, last: ${show(failure.lastFailure)}`
+    case 'Expired': {
+      const { because = '', attempts, lastFailure } = failure
+      return `expired ${WHY[because]} ${String(attempts)} attempts, last: ${show(lastFailure)}`
+    }
   }
 }
 

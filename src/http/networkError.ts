@@ -36,8 +36,10 @@ const certificateDetails: Readonly<Record<string, string>> = {
 const ALERT = /^ERR_SSL_\w+_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA)$/
 
 /** Node's other codes for a chain that does not verify. */
-const OTHER_CERTIFICATE =
-  /^(ERR_TLS_CERT_\w+|UNABLE_TO_(GET_CRL|DE\w+)|C(ERT|RL)_\w+|ERROR_IN_C(ERT|RL)_\w+|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/
+const OTHER_CERTIFICATE = new RegExp(
+  '^(ERR_TLS_CERT_\\w+|UNABLE_TO_(GET_CRL|DE\\w+)|(ERROR_IN_)?C(ERT|RL)_\\w+|INVALID_(CA|PURPOSE)' +
+    '|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$',
+)
 
 /** Faults of the network: they may pass. */
 const network: Readonly<Record<string, string>> = {

@@ -37,8 +37,8 @@ const endText = (outcome: Outcome<unknown>): string => {
     case 'Dropped':
       return `dropped (${outcome.reason})`
     case 'Abandoned': {
-      const { lastFailure } = outcome
-      return `abandoned after ${attempts}${lastFailure === undefined ? '' : `, last: ${showFailure(lastFailure)}`}`
+      const last = outcome.lastFailure === undefined ? '' : `, last: ${showFailure(outcome.lastFailure)}`
+      return `abandoned after ${attempts}${last}`
     }
   }
 }
@@ -52,13 +52,16 @@ const eventLine = (event: LogEvent): string => {
     case 'Accepted':
       return `${idPrefix(event.item)}accepted`
     case 'Attempted': {
-      const { item, sink, number, result, duration } = event
+      const { item, sink, number, result } = event
+      const duration = String(Math.round(event.duration))
       const verdict =
         result._tag === 'Left' ? showFailure(result.left) : `delivered ${String(result.right.status ?? '')}`
-      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${String(Math.round(duration))} ms`
+      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${duration} ms`
     }
-    case 'UrlSkipped':
-      return `${idPrefix(event.item)}attempt ${String(event.number)} at ${event.sink}: skipped, its queue is full`
+    case 'UrlSkipped': {
+      const { item, number, sink } = event
+      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: skipped, its queue is full`
+    }
     case 'Waiting': {
       const { item, attempts, failure, delay, because } = event
       const after = `after ${counted(attempts, 'attempt')}: ${showFailure(failure)}`

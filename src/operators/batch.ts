@@ -334,7 +334,12 @@ const ofPayloads = <A, F extends Frame>(
       },
       tooLarge: (payload, size) => tooLarge(payload, limits.maxBytes, size, payload.id),
       toBatch: (id, { items, members, byteLength }, closedBy) => ({
-        ...{ id, items, members, byteLength, frame, closedBy },
+        id,
+        items,
+        members,
+        byteLength,
+        frame,
+        closedBy,
       }),
       abandon: (batches, members) => abandoned([...batches, ...members]),
     })

@@ -93,7 +93,8 @@ const shape = {
 const inUse = new WeakSet<object>()
 
 const IN_USE =
-  'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use one deliver with route({ keyOf, open }) for several sinks'
+  'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use ' +
+  'one deliver with route({ keyOf, open }) for several sinks'
 
 /** Why an item cannot be counted, if it cannot. */
 const sizeFault = <P>(sizeOf: (item: P) => number, item: P): Fault | undefined => {

@@ -40,11 +40,14 @@ export interface NodeRequest {
 
 const bodyConsumed = failed(
   'bodyConsumed',
-  "the request's body was read before, most often by a body parser, and its bytes are gone: call verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify option of express.json) and use verifyRaw, or use verifyParsed on what it made",
+  "the request's body was read before, most often by a body parser, and its bytes are gone: call " +
+    'verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify ' +
+    'option of express.json) and use verifyRaw, or use verifyParsed on what it made',
 )
 const unreadable = failed(
   'unreadable',
-  'the request broke off before its body was complete, or is neither a web Request nor a Node IncomingMessage',
+  'the request broke off before its body was complete, or is neither a web Request nor a Node ' +
+    'IncomingMessage',
 )
 const decoded = failed(
   'badBody',

@@ -59,7 +59,8 @@ const subjectOf = (output: unknown): unknown => {
 }
 
 const standstill = (window: number): string =>
-  `nothing came out for 10 s, and the window of ${String(window)} items is used up: the sink is slow or down, or an operator drops or joins items (use filterRight, or give creditOf)`
+  `nothing came out for 10 s, and the window of ${String(window)} items is used up: the sink is ` +
+  'slow or down, or an operator drops or joins items (use filterRight, or give creditOf)'
 
 /** A batch may hold batches. */
 const countOf = (item: unknown): number =>

@@ -52,7 +52,8 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
     const change = changeOf(plain, '')
     if (change !== undefined)
       throw new TypeError(
-        `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it, lmdbOutbox({ path, item })`,
+        `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it, ` +
+          'lmdbOutbox({ path, item })',
       )
     last = { item, text: JSON.stringify(plain) }
     return last.text

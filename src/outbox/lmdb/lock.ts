@@ -56,10 +56,11 @@ const readLock = (file: string): { readonly text: string; readonly holder: Holde
   }
 }
 
-const holderText = ({ pid, since }: Holder, file: string): string =>
-  pid === process.pid
-    ? `by this process, since ${since}: close it first, or share it`
-    : `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file})`
+const holderText = ({ pid, since }: Holder, file: string): string => {
+  if (pid === process.pid) return `by this process, since ${since}: close it first, or share it`
+  const stale = `(if it is no process of headrace, delete ${file})`
+  return `by process ${String(pid)}, since ${since}: end that process, or use another folder ${stale}`
+}
 
 /** Removes a stale lock file, unless another process has replaced it meanwhile. */
 const removeStale = (file: string, stale: string): void => {

@@ -143,8 +143,8 @@ const isFull = (error: unknown): boolean =>
 
 const systemError = (path: string, error: unknown): OutboxError => {
   if (isFull(error)) return noSpace(path)
-  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`
-  return new OutboxError('noAccess', path, message)
+  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it`
+  return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
 }
 
 const loadLmdb = (path: string): typeof Lmdb => {
@@ -154,8 +154,8 @@ const loadLmdb = (path: string): typeof Lmdb => {
     return loadPackage('lmdb') as typeof Lmdb
   } catch (error) {
     const [reason = ''] = messageOf(error).split('\n')
-    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${reason})`
-    throw new OutboxError('missing', path, message)
+    const message = 'an outbox on a disk needs the package lmdb, which could not be loaded'
+    throw new OutboxError('missing', path, `${message}: run "npm install lmdb" (${reason})`)
   }
 }
 
@@ -183,8 +183,8 @@ const checkVersion = (env: Store['env'], path: string): void => {
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
   if (!Number.isSafeInteger(version)) throw badFile(path, FOREIGN)
   if (version <= VERSION) return
-  const message = `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`
-  throw new OutboxError('newerVersion', path, message)
+  const known = `and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`
+  throw new OutboxError('newerVersion', path, `the outbox in ${path} has layout ${String(version)}, ${known}`)
 }
 
 /** Keys of a tree that are read when a store is opened. */
@@ -233,10 +233,8 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
   if (owner === undefined || found === owner) return
   if (found !== undefined && counters.waiting + counters.dead > 0) {
     const [theirs, ours] = [JSON.stringify(found), JSON.stringify(owner)]
-    refuse(
-      'otherOwner',
-      `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, if it is the same one under a new name, set the owner of this outbox to ${theirs}`,
-    )
+    const same = `if it is the same one under a new name, set the owner of this outbox to ${theirs}`
+    refuse('otherOwner', `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, ${same}`)
   }
   env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
 }

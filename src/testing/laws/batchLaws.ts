@@ -126,7 +126,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
     },
     'passes-what-fits-no-batch': {
       statement:
-        'What has ended already, or is too large for any batch, comes out at once, and the open batch does not notice.',
+        'Ended items, and those too large for any batch, come out at once and leave the open batch alone.',
       situations: ['left while a batch is open', 'refused while a batch is open'],
       check: (seen, _, { reach }) => {
         // Within an emission other things may come first.

@@ -58,8 +58,17 @@ export type Item = Readonly<Record<'n' | 'size' | 'at' | 'key', number>>
  */
 export interface Seen {
   readonly what:
-    | ('taken' | 'passing' | 'flush' | 'complete' | 'error' | 'unsubscribe')
-    | ('batch' | 'passed' | 'ended' | 'handed back' | 'rest')
+    | 'taken'
+    | 'passing'
+    | 'flush'
+    | 'complete'
+    | 'error'
+    | 'unsubscribe'
+    | 'batch'
+    | 'passed'
+    | 'ended'
+    | 'handed back'
+    | 'rest'
   readonly text: string
   readonly at: number
   /** Whether it happened within the emission of a batch. */

@@ -27,8 +27,11 @@ export interface LawOptions {
 }
 
 const runOptions = strict({
-  ...{ runs: optional(wholeNumber('runs', 1)), seed: optional(wholeNumber('', -(2 ** 31), 2 ** 32)) },
-  ...{ only: optional(text), path: optional(text), timeout: optional(wholeNumber('ms', 1)) },
+  runs: optional(wholeNumber('runs', 1)),
+  seed: optional(wholeNumber('', -(2 ** 31), 2 ** 32)),
+  only: optional(text),
+  path: optional(text),
+  timeout: optional(wholeNumber('ms', 1)),
   example: optional(option('any value', right)),
 })
 
@@ -113,6 +116,7 @@ const brokenReport = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   const trace = logged.slice(-30)
   const json = jsonOf(input)
   const place = `seed: ${String(details.seed)}, path: '${details.counterexamplePath ?? ''}'`
+  const replayed = json === undefined ? place : `example: ${json}`
   const error = details.errorInstance
   const lines = [
     `${law.id} is broken: ${error instanceof Error && error.message !== '' ? error.message : String(error)}`,
@@ -122,7 +126,7 @@ const brokenReport = async (law: Law, details: fc.RunDetails<unknown[]>) => {
     again.failed
       ? ['  the end of its trace:', ...trace].join('\n    ')
       : '  this input did not break it when it was played again: something is left to chance',
-    `  replay: await checkLaws(laws, { only: '${law.id}', ${json === undefined ? place : `example: ${json}`} })`,
+    `  replay: await checkLaws(laws, { only: '${law.id}', ${replayed} })`,
   ]
   return { result: 'broken', counterexample: input, trace, text: lines.join('\n') } as const
 }

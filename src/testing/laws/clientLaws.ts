@@ -162,7 +162,7 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
     },
     closes: {
       statement:
-        'close resolves in its time with what was abandoned; then nothing runs or starts, and no timer is left.',
+        'close resolves in time with the abandoned messages; then nothing runs, and no timer is left.',
       check: ({ happened, ended, result, closeTook, left }, { closeWithin }) => {
         holds(closeTook <= closeWithin + CLIENT_TIMEOUT, `the close took ${String(closeTook)} ms`)
         const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))

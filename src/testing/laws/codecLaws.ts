@@ -63,7 +63,7 @@ export const codecLaws = <A, O>(
       },
       'encoding-is-stable': {
         statement:
-          'Encoding a value twice gives the same text; after decoding it is the same but for the order of keys.',
+          'Encoding a value twice gives the same text; decoded, only the order of its keys may differ.',
         check: ({ value }) => {
           const before = structuredClone(value)
           const text = textOf(value)

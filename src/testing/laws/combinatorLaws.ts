@@ -184,7 +184,7 @@ const FIRST_WINS =
 export const firstSuccessLaws = lawsOf(
   'first-success',
   { isInTurn: false, wantsAll: false },
-  'It asks all sinks at the same time, each with its own last failure, but those that refused for good or asked to wait.',
+  'It asks all sinks at once, with their own failures, but those that refused or asked to wait.',
   FIRST_WINS,
 )
 
@@ -192,7 +192,7 @@ export const firstSuccessLaws = lawsOf(
 export const failoverLaws = lawsOf(
   'failover',
   { isInTurn: true, wantsAll: false },
-  'It asks each sink when the one before it has failed, and none after the deadline; not those that refused for good or asked to wait.',
+  'It asks a sink after the one before it failed, in time, but those that refused or asked to wait.',
   FIRST_WINS,
 )
 

@@ -26,14 +26,13 @@ import { plainOutbox } from './plainOutbox.ts'
 const statements = {
   answers: 'Each call is answered, and none throws or rejects.',
   once: 'A leased entry is not leased again, and no id is given twice.',
-  order:
-    'Retries come when they are due, by due time and within the limit; then new entries in their order, but not with retriesOnly.',
+  order: 'Due retries come by due time, within their limit; then new entries in order, unless retriesOnly.',
   remembers: 'An entry comes back as it was put back, its item as it was given, and nothing else comes.',
   bounds: 'An item is refused if it would break a bound, and only then, and the answer names the bound.',
   stats: 'The stats agree with what is there.',
   wakes:
     'nextDue is the due time of the first entry that is not leased, with retriesOnly of the first retry.',
-  dead: 'Rejected and expired items are dead letters; the newest are kept, pages list them in order, and purge deletes the matching ones.',
+  dead: 'The newest rejected and expired items are kept as dead letters, listed in order, purged by match.',
   redrives: 'A redriven item waits as a new one if there is room, and is no dead letter any more.',
   repeats: 'An ack or a nack that answers with a promise may be repeated, and that does no harm.',
   survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',

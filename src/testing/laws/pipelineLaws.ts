@@ -267,8 +267,7 @@ export const pipelineLaws = <P>(
       situations: ['Delivered', 'Rejected'],
     },
     'sends-again-in-doubt-only': {
-      statement:
-        'An item is sent to a sink again only before its end, and if its last attempt there had no verdict or may be retried.',
+      statement: 'An item is sent to a sink again only before its end, after no verdict or a retryable one.',
       check: ({ happened }) => {
         for (const { item, sink, before } of sendings(happened)) {
           const of = before.filter(({ items }) => items.includes(item))
@@ -281,7 +280,7 @@ export const pipelineLaws = <P>(
     },
     completes: {
       statement:
-        'It completes after its source. After that, or an unsubscribe, nothing is sent, emitted or running, and five minutes later no timer is left.',
+        'It completes after its source. Then, or unsubscribed, nothing runs, and soon no timer is left.',
       check: ({ happened, left }, { unsubscribeAt }) => {
         const end = unsubscribeAt === null ? 'completes' : 'unsubscribed'
         // Running deliveries may have their verdict.

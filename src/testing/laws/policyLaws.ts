@@ -131,7 +131,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
     },
     'due-when-both-allow-it': {
       statement:
-        'The next attempt is due after the backoff, or later if the receiver wants it, and then names `Retry-After` as its reason.',
+        'The next attempt is due after the backoff, or later by the receiver, then because of `Retry-After`.',
       situations: ['held by Retry-After', 'after the backoff'],
       check: (after, moment, { reach }) => {
         const expected = expectedPause(moment)

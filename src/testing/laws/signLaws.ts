@@ -131,7 +131,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
   lawsOver('sign', signInput, played, {
     'is-hmac-sha1': {
       statement:
-        'A signature is the HMAC-SHA1 of all bytes, however long, as 40 lower-case hexadecimal digits; text is UTF-8.',
+        'A signature is the HMAC-SHA1 of all bytes as 40 lower-case hexadecimal digits; text is UTF-8.',
       situations: ['a character of two bytes or more', 'a text of more than 64 KB'],
       check: ({ key, bytes, text, long }, _, { reach }) => {
         if (utf8Bytes(text).length > text.length) reach('a character of two bytes or more')
@@ -145,7 +145,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
     },
     'round-trip': {
       statement:
-        'What was signed is accepted, also parsed, with any of several secrets, and the first that fits is named.',
+        'A signed body is accepted, also parsed, with any of several secrets; the first match is named.',
       situations: ['another secret fits'],
       check: ({ key, others, bytes, text, long }, _, { reach }) => {
         accepts(verifyRaw(key, text, sign(key, utf8Bytes(text))))
@@ -160,8 +160,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
       },
     },
     'each-bit-counts': {
-      statement:
-        'A changed bit of the body or the secret, a changed digit of the signature, and a body that was written anew are refused.',
+      statement: 'A changed bit of body, secret or signature, and a body that was written anew, are refused.',
       check: ({ key, others, bytes, text, long, bit }) => {
         const signature = sign(key, bytes)
         refuses(verifyRaw(key, flipped(bytes, bit), signature))
@@ -177,8 +176,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
       },
     },
     'bad-secret': {
-      statement:
-        'A secret that is empty, or has white space at an end, neither signs nor verifies; nor does no secret.',
+      statement: 'A secret that is missing, empty, or has white space at an end neither signs nor verifies.',
       check: ({ key, pad }) => {
         for (const bad of ['', pad, key + pad, pad + key]) {
           const signature = tryCatch(() => sign(bad, 'body'), String)

@@ -39,7 +39,8 @@ export interface SinkLawOptions<A> {
 }
 
 const REAL =
-  'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, has to be wrapped in hold: await clock.hold(promise)'
+  'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, ' +
+  'has to be wrapped in hold: await clock.hold(promise)'
 
 /** Throws unless each delivery that is not cancelled ended in time. */
 const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
@@ -112,8 +113,8 @@ type Alone = ReturnType<typeof aloneIn>[number]
 
 /** Says that verdict and network do not go together. */
 const conflict = ({ verdict, calls }: Alone): string => {
-  const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ')
-  return `the network did ${faults || 'nothing, no request was sent'}; the verdict is ${JSON.stringify(verdict)}`
+  const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
+  return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}`
 }
 
 const isNewSuccess = (verdict: Verdict): boolean =>
@@ -140,8 +141,10 @@ const holdsSent = ({ periods }: SinkTrace): void => {
   }
 }
 
-const shownRequest = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string =>
-  `${method} ${url} of ${body.length === 0 ? 'an empty body' : inspect(body, { maxStringLength: 200, maxArrayLength: 20 })}`
+const shownRequest = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string => {
+  const text = inspect(body, { maxStringLength: 200, maxArrayLength: 20 })
+  return `${method} ${url} of ${body.length === 0 ? 'an empty body' : text}`
+}
 
 /** Throws if one delivery sends its item to a place again while that may still succeed or after it did. */
 const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carries'], item: A): void => {
@@ -216,7 +219,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
   const laws = lawsOver('sink', input, play, {
     settles: {
       statement:
-        'Every delivery that is not cancelled ends in time, however the network answers, also one that starts from within a verdict or an end.',
+        'Every delivery that is not cancelled ends in time, also one started within a verdict or an end.',
       check: ({ periods }) => periods.forEach((period) => holdsSettled(period, timeout)),
     },
     'one-verdict': {
@@ -275,8 +278,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: (trace, _, run) => holdsMeant(trace, 'refused', run),
     },
     'retry-after': {
-      statement:
-        'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most; an hour may stand for more.',
+      statement: 'A Retry-After becomes notBefore, or a second later at most; an hour may stand for more.',
       situations: ['asked to wait'],
       check: (trace, _, { reach }) => {
         const start = trace.clock.now() - trace.clock.monotonic()
@@ -294,8 +296,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       },
     },
     'sends-the-item': {
-      statement:
-        'A request that carries the item was accepted, if the item is delivered; none carries another item, or this one again after that.',
+      statement: 'A delivered item was in an accepted request; none carries another item, or this one again.',
       situations: ['delivered'],
       check: ({ periods, items }, _, { reach }) => {
         for (const period of periods) {
@@ -316,10 +317,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
               ({ request }) => request.unread ?? carries?.(request, one.item) ?? true,
             )
             const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
-            holds(
-              isSent,
-              `no accepted request carries ${one.before}: ${sent}; if it does in a form of its own, give { carries }`,
-            )
+            const way = 'if it does in a form of its own, give { carries }'
+            holds(isSent, `no accepted request carries ${one.before}: ${sent}; ${way}`)
             if (period.deliveries.length === 1) holdsOnce(period.calls, carries, one.item)
           }
         }
@@ -327,7 +326,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     independent: {
       statement:
-        'After others were cancelled or failed, an item is delivered over a healthy network, if a new sink delivers it.',
+        'After cancels and failures, an item is delivered over a healthy network if a new sink delivers it.',
       situations: ['others were cancelled', 'others failed'],
       check: async (trace, given, { reach }) => {
         for (const each of trace.periods.flatMap(({ deliveries }) => deliveries)) {
@@ -341,10 +340,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           .map((step) => ({ ...step, cancel: null, again: null, until: null }))
         const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
         const fresh = periods[0]?.deliveries.map(verdictIn)[0]
-        holds(
-          fresh?._tag !== 'Right',
-          `a delivery over a healthy network had ${verdict === undefined ? 'no verdict' : JSON.stringify(verdict)}`,
-        )
+        const had = verdict === undefined ? 'no verdict' : JSON.stringify(verdict)
+        holds(fresh?._tag !== 'Right', `a delivery over a healthy network had ${had}`)
       },
     },
     'keeps-deadline': {
@@ -378,8 +375,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           .forEach(holdsNothingRuns),
     },
     'cancel-aborts': {
-      statement:
-        'A cancel, also one by take(1), aborts the requests that run, at its moment, and none begins afterwards.',
+      statement: 'A cancel, also by take(1), aborts running requests at once, and none begins afterwards.',
       situations: ['a request ran'],
       check: ({ periods }, _, { reach }) => {
         for (const period of periods) {
