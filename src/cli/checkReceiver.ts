@@ -1,10 +1,10 @@
 /** `check-receiver`: says whether a receiver answers as headrace needs it. */
-import { checkReceiver, expectedOf } from '../testing/checkReceiver.ts'
+import { checkReceiver, expectedAnswer } from '../testing/checkReceiver.ts'
 import type { OptionsOf } from './flags.ts'
 import { toJson } from './report.ts'
 import { FAULT, FINE, type Style, type Terminal } from './terminal.ts'
 
-const COLOURS: Readonly<Record<string, Style>> = { passed: 'green', failed: 'red', differs: 'yellow' }
+const RESULT_COLOURS: Readonly<Record<string, Style>> = { passed: 'green', failed: 'red', differs: 'yellow' }
 
 export const checkReceiverCommand = async (
   { secret, tlsCa, output }: OptionsOf<'check-receiver'>,
@@ -13,12 +13,12 @@ export const checkReceiverCommand = async (
 ): Promise<number> => {
   const tls = tlsCa === undefined ? {} : { tls: { ca: tlsCa } }
   const report = await checkReceiver(url, { secret, ...tls })
-  const coloured = (word: string): string => out.paint(COLOURS[word] ?? 'red', word)
+  const coloured = (word: string): string => out.paint(RESULT_COLOURS[word] ?? 'red', word)
   if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
   else {
     for (const { vector, passed, status, ms, seen } of report.results) {
       const { id, level, statement, why } = vector
-      const expected = expectedOf(vector)
+      const expected = expectedAnswer(vector)
       out.line(toJson({ t: 'vector', id, level, passed, statement, expected, seen, status, ms, why }))
     }
     const failed = report.results.filter(({ passed }) => !passed).map(({ vector }) => vector.id)

@@ -9,7 +9,7 @@ import { UsageError, variable, type Environment } from './options.ts'
 import { toJson, whyNot } from './report.ts'
 import { FINE, USAGE, plain, type Terminal } from './terminal.ts'
 
-const parsed = (file: string): unknown => {
+const parsedFile = (file: string): unknown => {
   let text = ''
   try {
     text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
@@ -52,7 +52,7 @@ export interface Config {
 /** @throws UsageError with all faults */
 export const readConfig = (file: string, env: Environment): Config => {
   const missing: Fault[] = []
-  const written = withSecrets(parsed(file), env, '', missing)
+  const written = withSecrets(parsedFile(file), env, '', missing)
   const decoded = decodeCollectorSettings(written)
   const faults = [...missing, ...(isLeft(decoded) ? decoded.left : [])]
   if (isLeft(decoded) || faults.length > 0)
@@ -77,7 +77,7 @@ export const changesOf = (before: Config, next: Config): ReadonlyArray<string> =
   return [...changed, ...[...old.keys()].flatMap((name) => (now.has(name) ? [] : [`${name} removed`]))]
 }
 
-const isLocal = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.host)
+const isLocalUrl = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.host)
 
 /** Sentences about settings that are allowed but mostly a mistake. */
 const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<string> => {
@@ -91,7 +91,7 @@ const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<st
       notes.push(`${destination} has no sharedSecret: its receivers cannot tell who posts to them`)
     for (const url of webhooks.map((webhook) => new URL(webhook.url)))
       // Only the origin: a path or a query may be a credential.
-      if (url.protocol === 'http:' && !isLocal(url))
+      if (url.protocol === 'http:' && !isLocalUrl(url))
         notes.push(`${destination} posts to ${url.origin} without TLS: anyone on the way can read it`)
   }
   return notes

@@ -1,25 +1,25 @@
 /** `dead`: dead letters in an outbox on the disk. */
 import { accessSync, constants } from 'node:fs'
 import { messageCodec } from '../client/message.ts'
-import { fromText, payloadCodec } from '../destination/record.ts'
+import { recordToEvent, payloadCodec } from '../destination/record.ts'
 import { counted } from '../log/debug.ts'
 import { OutboxError, type LmdbOutbox } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
 import { DEAD_PAGE, type DeadLetter } from '../outbox/outbox.ts'
 import type { OptionsOf } from './flags.ts'
-import { callIn, typeOf, type Item } from './forward.ts'
+import { callIn, typeOf, type Stored } from './forward.ts'
 import { UsageError } from './options.ts'
-import { endingOf, showCauses, toJson, whyNot, type Cause } from './report.ts'
+import { endingOf, showCauses, toJson, whyNot, type ReportedCause } from './report.ts'
 import { FAULT, FINE, escapedJson, plain, type Paint, type Terminal } from './terminal.ts'
 
-type Letter = DeadLetter<Item>
-type Store = LmdbOutbox<Item>
+type Letter = DeadLetter<Stored>
+type DeadStore = LmdbOutbox<Stored>
 
 /** Opens a stored outbox, whose records are only read and moved. A folder without one stays as it is. */
-const openStore = (path: string): Store => {
-  const openAs = ({ kind = '' }: { readonly kind?: string }, fromText: (text: string) => Item): Store =>
-    lmdbOutbox<Item>({
+const openDeadStore = (path: string): DeadStore => {
+  const openAs = ({ kind = '' }: { readonly kind?: string }, fromText: (text: string) => Stored): DeadStore =>
+    lmdbOutbox<Stored>({
       path,
       codec: { kind, fromText, toText: ({ text }) => text, sizeOf: ({ byteLength }) => byteLength },
     })
@@ -30,17 +30,17 @@ const openStore = (path: string): Store => {
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
   try {
-    return openAs(payloadCodec, fromText)
+    return openAs(payloadCodec, recordToEvent)
   } catch (error) {
     if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
     return openAs(messageCodec, messageCodec.fromText)
   }
 }
 
-const causesIn = (letter: Letter): ReadonlyArray<Cause> =>
+const causesIn = (letter: Letter): ReadonlyArray<ReportedCause> =>
   letter.reason === 'ended' ? endingOf(letter.outcome).causes : []
 
-const endOf = (letter: Letter): string =>
+const endIn = (letter: Letter): string =>
   letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
 
 const matching =
@@ -50,7 +50,7 @@ const matching =
     const type = letter.reason === 'corrupt' ? undefined : typeOf(letter.entry.item)
     return (
       (id === '' || letter.id === id) &&
-      (reason === undefined || endOf(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
+      (reason === undefined || endIn(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
       (status === undefined || causes.some((cause) => cause.status === status)) &&
       (kind === undefined || type === kind) &&
       (since === undefined || letter.at >= since)
@@ -58,7 +58,7 @@ const matching =
   }
 
 /** Matching dead letters page by page: there may be more than memory holds. */
-async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id = ''): AsyncGenerator<Letter> {
+async function* lettersIn({ dead }: DeadStore, options: OptionsOf<'ls'>, id = ''): AsyncGenerator<Letter> {
   const isMeant = matching(options, id)
   let page: ReadonlyArray<Letter> = []
   do {
@@ -69,14 +69,14 @@ async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id = ''): A
 }
 
 const recordOf = (letter: Letter): object => {
-  const head = { t: 'dead', id: letter.id, at: new Date(letter.at).toISOString(), outcome: endOf(letter) }
+  const head = { t: 'dead', id: letter.id, at: new Date(letter.at).toISOString(), outcome: endIn(letter) }
   if (letter.reason === 'corrupt') return { ...head, raw: letter.raw }
   const { outcome, entry } = letter
   return { ...head, n: outcome.attempts, causes: causesIn(letter), call: callIn(entry.item) }
 }
 
-const lineOf = (letter: Letter, paint: Paint): string => {
-  const end = paint('red', endOf(letter).padEnd(9))
+const deadLine = (letter: Letter, paint: Paint): string => {
+  const end = paint('red', endIn(letter).padEnd(9))
   const head = `${letter.id.padEnd(8)} ${end} ${new Date(letter.at).toISOString()}`
   if (letter.reason === 'corrupt') return `${head}  ${plain(letter.raw)}`
   const { item } = letter.entry
@@ -84,8 +84,8 @@ const lineOf = (letter: Letter, paint: Paint): string => {
   return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
-const withStore = async (path: string, use: (store: Store) => Promise<number>): Promise<number> => {
-  const store = openStore(path)
+const withStore = async (path: string, use: (store: DeadStore) => Promise<number>): Promise<number> => {
+  const store = openDeadStore(path)
   return use(store).finally(store.close)
 }
 
@@ -98,7 +98,7 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
       await out.caughtUp()
       if (out.gone.aborted) return FINE
       if (output !== 'quiet')
-        out.line(output === 'json' ? toJson(recordOf(letter)) : lineOf(letter, out.paint))
+        out.line(output === 'json' ? toJson(recordOf(letter)) : deadLine(letter, out.paint))
     }
     const { dead, waiting, evictedDeadLetters: evicted } = store.stats()
     const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
@@ -136,7 +136,8 @@ const change =
     // Only `purge` has the flag: a redriven event is not lost.
     if (all === false && yes && (reason ?? status ?? kind ?? since ?? id) === '')
       throw new UsageError(
-        'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
+        'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, ' +
+          'or give --all',
       )
     const isRedrive = action === 'redrive'
     return withStore(outbox, async (store) => {

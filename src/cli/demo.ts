@@ -18,8 +18,8 @@ import { FAULT, FINE, type Terminal } from './terminal.ts'
 /** Milliseconds between two lines, so that people can follow. */
 const PACE = 40
 /** Milliseconds for one attempt; the default of the library is 5 s. */
-const TIMEOUT = 500
-const SECRET = 'a secret that both sides know'
+const DEMO_TIMEOUT = 500
+const DEMO_SECRET = 'a secret that both sides know'
 
 /** A visitor becomes a customer of a shop. */
 const journey = (name: string): ReadonlyArray<Call> => {
@@ -56,7 +56,7 @@ const sample = async function* (): AsyncGenerator<string> {
 }
 
 /** How a receiver answers the nth request with a body: the same in every demo. */
-const faultOf = (name: string, body: string, n: number): Misbehaviour => {
+const demoFault = (name: string, body: string, n: number): Misbehaviour => {
   const random = seededRandom(crc32(`${name} ${body} ${String(n)}`))
   const code = body.includes('"total":-') ? 422 : 200
   if (name === 'flaky') return { do: 'status', code: random() < 0.4 ? 503 : code, after: 2 + random() * 20 }
@@ -64,7 +64,8 @@ const faultOf = (name: string, body: string, n: number): Misbehaviour => {
 }
 
 const INTRODUCTION = `
-62 lines come in, two of them wrong. Each event goes to two receivers on this machine; the first 2xx delivers it:
+62 lines come in, two of them wrong.
+Each event goes to two receivers on this machine; the first 2xx delivers it:
   flaky  answers 503 to four requests of ten
   slow   takes its time, and does not answer three requests of ten
 If both fail, the event waits and is tried again. Both refuse one event for good.
@@ -85,20 +86,22 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
     const n = (requests.get(path + text) ?? 0) + 1
     requests.set(path + text, n)
     sent++
-    if (headers['x-signature'] === signatureOf(SECRET, body)) verified++
-    return faultOf(path.slice(1), text, n)
+    if (headers['x-signature'] === signatureOf(DEMO_SECRET, body)) verified++
+    return demoFault(path.slice(1), text, n)
   }
   const receivers = [await loopbackReceiver(answer), await loopbackReceiver(answer)]
   const urls = receivers.map(({ url }, at) => `${url}${at === 0 ? 'flaky' : 'slow'}`)
   if (output === 'lines') out.line(`ready ${urls.join(' ')}\n${INTRODUCTION}`)
   if (output === 'json') out.line(toJson({ t: 'ready', urls }))
 
-  const settings = { sharedSecret: SECRET, webhooks: urls.map((url) => ({ url })) }
+  const settings = { sharedSecret: DEMO_SECRET, webhooks: urls.map((url) => ({ url })) }
   const retry = both(fullJitter(exponential({ base: 600 })), deadline(8_000))
   const job = {
     input: streamInput(Readable.from(sample())),
-    open: toWebhooks(settings, { timeout: TIMEOUT, retry, random: seededRandom(20) }),
-    ...{ maxWaiting: 1_000, grace: 2_000, output },
+    open: toWebhooks(settings, { timeout: DEMO_TIMEOUT, retry, random: seededRandom(20) }),
+    maxWaiting: 1_000,
+    grace: 2_000,
+    output,
   }
   // Names in place of the URLs.
   const line = (text: string): void => out.line(output === 'json' ? text : text.replaceAll(/http:\S+\//g, ''))
@@ -106,10 +109,10 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
   await Promise.all(receivers.map(({ close }) => close()))
 
   const { accepted, rejected, delivered } = summary
-  const account = `${String(delivered)} delivered + ${String(rejected)} refused for good = ${String(accepted)}`
-  if (output === 'lines')
-    out.line(
-      `\n${account}; ${String(sent)} requests, of which the receivers verified ${String(verified)}\n${NEXT}`,
-    )
+  if (output === 'lines') {
+    const account = `${String(delivered)} delivered + ${String(rejected)} refused for good`
+    const requests = `${String(sent)} requests, of which the receivers verified ${String(verified)}`
+    out.line(`\n${account} = ${String(accepted)}; ${requests}\n${NEXT}`)
+  }
   return delivered > 0 && delivered + rejected === accepted && verified === sent ? FINE : FAULT
 }

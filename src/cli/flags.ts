@@ -45,10 +45,10 @@ const dead = {
 
 const redrive = { yes: toggle('--yes', 'do it; without it they are only counted'), ...dead }
 
-const unreadable = toggle('--unreadable', 'the same as --reason corrupt')
-unreadable.option.conflicts('reason')
+const unreadableFlag = toggle('--unreadable', 'the same as --reason corrupt')
+unreadableFlag.option.conflicts('reason')
 
-const signing = { secret: required('--secret-env <name>', SECRET, as.secret) }
+const signingFlags = { secret: required('--secret-env <name>', SECRET, as.secret) }
 
 export const flags = {
   send: {
@@ -82,7 +82,7 @@ export const flags = {
   'check-receiver': {
     tlsCa,
     output: withDefault('--output <form>', 'text or json', 'text', as.choice('text', 'json')),
-    ...signing,
+    ...signingFlags,
   },
   listen: {
     secret: optional('--secret-env <name>', `${SECRET}; signatures are then verified`, as.secret),
@@ -97,14 +97,14 @@ export const flags = {
   show: dead,
   redrive,
   purge: {
-    unreadable,
+    unreadable: unreadableFlag,
     all: toggle('--all', 'delete every dead letter, where nothing else says which'),
     ...redrive,
   },
-  sign: signing,
+  sign: signingFlags,
   verify: {
     signature: required('--signature <hex>', 'the value of the X-Signature header', right),
-    ...signing,
+    ...signingFlags,
   },
   demo: outputs,
   gen: {

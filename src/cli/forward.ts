@@ -18,15 +18,15 @@ import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine } from '../sources/ndjson.ts'
-import { markFromText, markToText, type Input, type Mark } from './input.ts'
+import { markFromText, markToText, type Input, type Cursor } from './input.ts'
 import { UsageError, type Output } from './options.ts'
 import { drawProgress, drawStopping } from './progress.ts'
-import { endingOf, exitCodeOf, refusalReport, reportOf, showCauses } from './report.ts'
+import { endingOf, exitCodeOf, refusalReport, newsOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport, type Report, type Subject } from './report.ts'
 import { FAULT, aborted, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
-export interface Target {
+export interface LineTarget {
   /** Resolves when there is room for one more, or it is closed. */
   readonly ready: () => Promise<void>
   readonly offer: (value: unknown) => Awaitable<Either<Refusal, unknown>>
@@ -39,7 +39,7 @@ export interface Target {
 export interface Job {
   readonly input: Input
   /** Events wait in the outbox, if there is one. */
-  readonly open: (onEvent: Listener, outbox: Outbox<Payload<Event>> | undefined) => Target
+  readonly open: (onEvent: Listener, outbox: Outbox<Payload<Event>> | undefined) => LineTarget
   readonly maxWaiting: number
   /** The file of `--dead`. */
   readonly dead?: string | undefined
@@ -53,23 +53,23 @@ export interface Job {
 }
 
 /** Bytes of events that may wait. */
-export const MAX_BYTES = 268_435_456
+export const MAX_WAITING_BYTES = 268_435_456
 
 /** Offers at a time to a store on a disk. Its bounds are larger by as many, so it is never full. */
 const MAX_UNDECIDED = 256
-const SLACK = { count: 1_000, bytes: 67_108_864 }
+const STORE_SLACK = { count: 1_000, bytes: 67_108_864 }
 
 const MAX_UNKNOWN_KEYS = 100
 
 /** A payload carries an event, or (of a client) only its kind. */
 type Carried = Event | Event['type']
-export type Item = EventPayload<Carried>
+export type Stored = EventPayload<Carried>
 
-export const typeOf = ({ items: [carried] }: Item): Event['type'] =>
+export const typeOf = ({ items: [carried] }: Stored): Event['type'] =>
   typeof carried === 'object' ? carried.type : carried
 
 /** The event of an item as a call that can be sent again. */
-export const callIn = ({ items: [carried], text }: Item): object =>
+export const callIn = ({ items: [carried], text }: Stored): object =>
   // A client's text was written from an object.
   typeof carried === 'string' ? (JSON.parse(text) as object) : callOf(carried)
 
@@ -91,7 +91,7 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
   const written = { count: 0, failure: '' }
   return {
     written,
-    add: (item: Item, reason: string): void =>
+    add: (item: Stored, reason: string): void =>
       file.write(JSON.stringify({ ...callIn(item), reason }), (error) => {
         if (error instanceof Error) written.failure ||= whyNot(error)
         else written.count++
@@ -112,10 +112,10 @@ export const forward = async (job: Job, terminal: Terminal) => {
   /** Of items that have not ended: one that was read back from a disk is another object with the same id. */
   const linesById = new Map<string, number>()
   /** Accepted and not ended; only in memory, where a stop at once would lose them. */
-  const outstanding = new Set<Item>()
+  const outstanding = new Set<Stored>()
   /** Of the line that is being offered. */
   let line = 0
-  let mark: Mark | undefined
+  let mark: Cursor | undefined
   const reading = { refused: 0, corrupt: 0, isResumed: false, isBroken: false, isAtEnd: false }
 
   const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
@@ -143,7 +143,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     urls.onEvent(event)
     if (event._tag === 'Accepted' && store === undefined) {
       // Only events are accepted and end, never a batch.
-      const item = event.item as Item
+      const item = event.item as Stored
       setLine(item)
       outstanding.add(item)
     }
@@ -152,10 +152,10 @@ export const forward = async (job: Job, terminal: Terminal) => {
       for (const key of keys) unknownKeys.add(key)
       if (keys.length > 0) report({ t: 'dropped', line, keys })
     }
-    const told = reportOf(event, subjectOf)
-    if (told !== undefined) report(told)
+    const news = newsOf(event, subjectOf)
+    if (news !== undefined) report(news)
     if (event._tag !== 'Ended') return
-    const item = event.outcome.item as Item
+    const item = event.outcome.item as Stored
     // Late log events still find its line.
     lines.set(item, lineOf(item))
     linesById.delete(item.id)
@@ -172,8 +172,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
       : lmdbOutbox<Payload<Event>>({
           path: job.outbox,
           codec: payloadCodec,
-          maxCount: maxWaiting + SLACK.count,
-          maxBytes: MAX_BYTES + SLACK.bytes,
+          maxCount: maxWaiting + STORE_SLACK.count,
+          maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
           onCorrupt: () => reading.corrupt++,
         })
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
@@ -187,7 +187,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
         if (input.name === undefined || mark === undefined) return store.enqueue(items)
         return store.enqueue(items, { bookmark: { name: input.name, value: markToText(mark) } })
       },
-      stats: () => ({ ...store.stats(), maxCount: maxWaiting, maxBytes: MAX_BYTES }),
+      stats: () => ({ ...store.stats(), maxCount: maxWaiting, maxBytes: MAX_WAITING_BYTES }),
     },
   )
   const stop = stopSignals(host)
@@ -217,7 +217,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   }
 
   /** Where an earlier run stopped reading this file. */
-  const startOf = async (): Promise<Mark | undefined> => {
+  const startOf = async (): Promise<Cursor | undefined> => {
     const { name = '', has } = input
     const last = job.fromStart === true ? undefined : markFromText(store?.bookmark(name) ?? '')
     if (last === undefined) return undefined

@@ -9,7 +9,7 @@ import { FINE, escapedJson, type Terminal } from './terminal.ts'
 const BURST = 100
 
 /** fast-check is an optional peer dependency, loaded when calls are generated. */
-const load = async () => {
+const loadCalls = async () => {
   try {
     return await import('../testing/laws/callStream.ts')
   } catch (error) {
@@ -29,7 +29,7 @@ export const genCommand = async (
     if (kind._tag === 'Left') throw new UsageError(`KIND ${kind.left}`)
     return kind.right
   })
-  const { callStream } = await load()
+  const { callStream } = await loadCalls()
   const calls = callStream(seed, kinds, invalid)
   for (let written = 0; written < count && !out.gone.aborted; written++) {
     if (written % BURST === 0) {

@@ -12,7 +12,8 @@ The first of 1, 5, 7, 3, 4 that applies.`
 
 /** The description of a command, and its help after an empty line. */
 export const TEXTS: Readonly<Record<string, string>> = {
-  headrace: `Delivers user-data events as signed webhooks: validated, fanned out, retried for hours, every one accounted for.
+  headrace: `Delivers user-data events as signed webhooks.
+Validated, fanned out, retried for hours, every one accounted for.
 
 Start here:
   $ headrace demo             watch it work: nothing leaves this machine

@@ -11,7 +11,7 @@ import { whyNot } from './report.ts'
 import type { Host } from './terminal.ts'
 
 /** The end of a line in a file: lines and bytes before it, and the CRC-32 of the 4,096 bytes before it. */
-export interface Mark {
+export interface Cursor {
   readonly line: number
   readonly offset: number
   readonly inode: string
@@ -20,10 +20,10 @@ export interface Mark {
   readonly isEnd: boolean
 }
 
-export const markToText = ({ line, offset, inode, checksum, isEnd }: Mark): string =>
+export const markToText = ({ line, offset, inode, checksum, isEnd }: Cursor): string =>
   `${[line, offset, inode, checksum].join(' ')}${isEnd ? ' end' : ''}`
 
-export const markFromText = (text: string): Mark | undefined => {
+export const markFromText = (text: string): Cursor | undefined => {
   const [, line, offset, inode, checksum, end] = /^(\d+) (\d+) (\d+) (\d+)( end)?$/.exec(text) ?? []
   const numbers = { line: Number(line), offset: Number(offset), checksum: Number(checksum) }
   return inode === undefined ? undefined : { ...numbers, inode, isEnd: end !== undefined }
@@ -35,11 +35,11 @@ export interface Input {
   /** Of the file or the pipe that is read. */
   readonly stats?: BigIntStats | undefined
   /** The lines behind the cursor, numbered from 1; default all. To be called once. Aborting ends them. */
-  readonly lines: (signal: AbortSignal, from?: Mark) => AsyncIterable<Either<BadLine, Line>>
+  readonly lines: (signal: AbortSignal, from?: Cursor) => AsyncIterable<Either<BadLine, Line>>
   /** The mark at the end of the line that was just read. */
-  readonly mark?: () => Mark
+  readonly mark?: () => Cursor
   /** Whether the file still has the same bytes before the cursor. */
-  readonly has?: (mark: Mark) => Promise<boolean>
+  readonly has?: (mark: Cursor) => Promise<boolean>
   readonly isKeyboard: boolean
 }
 
@@ -67,7 +67,7 @@ const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
   let end = 0
 
   /** Gives one line at a time, so that the place is known when the reader has a line. */
-  const pieces = async function* (signal: AbortSignal, from: Mark | undefined): AsyncGenerator<Buffer> {
+  const pieces = async function* (signal: AbortSignal, from: Cursor | undefined): AsyncGenerator<Buffer> {
     if (from !== undefined) {
       ;({ line, offset } = from)
       bytes = Buffer.from(await bytesBefore(path, offset))

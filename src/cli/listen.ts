@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
-import { bodyOf } from '../signing/request.ts'
+import { readRequest } from '../signing/request.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
@@ -21,9 +21,9 @@ const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signatur
   return { verdict: 'not authentic', why: result.left.explanation } as const
 }
 
-const COLOURS = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
+const CHECK_COLOURS = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
 
-const eventIn = (body: Buffer): { readonly type?: string; readonly id?: string } => {
+const idsIn = (body: Buffer): { readonly type?: string; readonly id?: string } => {
   try {
     const value: unknown = JSON.parse(body.toString())
     const { type, messageId: id } = isRecord(value) ? value : {}
@@ -40,7 +40,7 @@ const lineOfBody = (body: Buffer): string => {
 }
 
 /** A webhook has at most 64,000 bytes. */
-const MAX_BODY = 1_048_576
+const MAX_REQUEST = 1_048_576
 
 /** `headrace listen`: receives webhooks on 127.0.0.1, verifies and prints them, and fails on purpose. */
 export const listenCommand = async (
@@ -63,9 +63,9 @@ export const listenCommand = async (
       response.writeHead(405, { Allow: 'POST' }).end()
       return
     }
-    const read = await bodyOf(request, MAX_BODY)
+    const read = await readRequest(request, MAX_REQUEST)
     if (isLeft(read)) {
-      err.line(`headrace listen: a body of more than ${String(MAX_BODY)} bytes was answered with 413`)
+      err.line(`headrace listen: a body of more than ${String(MAX_REQUEST)} bytes was answered with 413`)
       response.writeHead(413, { Connection: 'close' }).end()
       return
     }
@@ -78,14 +78,16 @@ export const listenCommand = async (
     const status = systemRandom() < fail ? 503 : taken
     requests++
     counts[verdict]++
-    const { type, id } = eventIn(body)
+    const { type, id } = idsIn(body)
     const bytes = body.length
     if (output === 'json')
       out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status }))
     if (output === 'lines') {
       const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
       const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
-      out.line(`${out.paint(COLOURS[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
+      out.line(
+        `${out.paint(CHECK_COLOURS[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`,
+      )
     }
     if (status < 300 && !isForged) keep(body)
     const cancel = systemClock.schedule(delay, () => response.writeHead(status).end())

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { run } from './program.ts'
+import { runCommand } from './program.ts'
 import { SIGNALS } from './terminal.ts'
 
-process.exitCode = await run(process.argv.slice(2))
+process.exitCode = await runCommand(process.argv.slice(2))
 // From now on a signal ends the process, as it does by default.
 for (const signal of SIGNALS) process.removeAllListeners(signal)

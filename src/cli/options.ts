@@ -101,7 +101,7 @@ export const count =
       : E.left(`must be a whole number from ${String(min)} to ${String(max)}`)
   }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+const MILLIS_OF_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 const YEAR_MS = 31_536_000_000
 
 /** A duration (`250ms`, `5s`, `1.5m`, `4h`) in whole milliseconds, from `min` to a year. */
@@ -109,7 +109,7 @@ export const duration =
   (min: 0 | 1): Parse<number> =>
   (given) => {
     const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(given) ?? []
-    const millis = Math.round(Number(amount) * (UNITS[unit] ?? NaN))
+    const millis = Math.round(Number(amount) * (MILLIS_OF_UNIT[unit] ?? NaN))
     if (Number.isNaN(millis)) return E.left('must be a number with a unit, such as 250ms, 5s, 10m or 4h')
     if (millis < min) return E.left('must be at least 1ms')
     return millis > YEAR_MS ? E.left('must be at most 8760h, which is a year') : E.right(millis)

@@ -114,7 +114,7 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
 }
 
 /** Commander answers `foo --help` with the overview; without the rest it says that `foo` is no command. */
-const known = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArray<string> => {
+const knownCommand = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArray<string> => {
   const name = argv[0] === 'help' ? argv[1] : argv[0]
   if (name === '-v' || name === 'version') return ['--version']
   const isCommand = name === undefined || name.startsWith('-') || name === 'help'
@@ -122,7 +122,7 @@ const known = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArra
 }
 
 /** Runs a command line. Resolves with the exit code. */
-export const run = async (argv: ReadonlyArray<string>, host: Host = process): Promise<number> => {
+export const runCommand = async (argv: ReadonlyArray<string>, host: Host = process): Promise<number> => {
   let code: number = FINE
   const uncoloured = terminalOf(host, 'never')
   const command = program(async (name, action) => {
@@ -147,7 +147,7 @@ export const run = async (argv: ReadonlyArray<string>, host: Host = process): Pr
   })
   configure(command, uncoloured, 'headrace')
   try {
-    await command.parseAsync(known(command, argv), { from: 'user' })
+    await command.parseAsync(knownCommand(command, argv), { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? FINE : USAGE

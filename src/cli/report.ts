@@ -9,7 +9,7 @@ import type { UrlStats } from '../destination/destination.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
-import { DEAD, FINE, NOTHING, REFUSED, STOPPED, escapedJson, plain } from './terminal.ts'
+import { DEAD, FINE, NONE_DELIVERED, REFUSED, STOPPED, escapedJson, plain } from './terminal.ts'
 import type { Paint, Style, Terminal } from './terminal.ts'
 
 /** Which event a report is about. */
@@ -24,7 +24,7 @@ export interface Subject {
 }
 
 /** Why one URL did not take an event. `url` has no query. */
-export interface Cause {
+export interface ReportedCause {
   readonly url?: string | undefined
   readonly reason: string
   readonly status?: number | undefined
@@ -36,7 +36,7 @@ export type Report =
   | ReturnType<typeof refusalReport>
   /** Keys that no event has, at the first line that has them. */
   | { readonly t: 'dropped'; readonly line: number; readonly keys: ReadonlyArray<string> }
-  | NonNullable<ReturnType<typeof reportOf>>
+  | NonNullable<ReturnType<typeof newsOf>>
   /** Requests to one URL in the whole run. */
   | (Omit<UrlStats, 'skipped'> & { readonly t: 'url'; readonly url: string; readonly passedOver: number })
 
@@ -72,7 +72,7 @@ export const endCodeOf = ({ rejected, expired, dropped, abandoned, waiting }: To
 
 /** The exit code of `send` and `batch`. */
 export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): number => {
-  if (summary.accepted > 0 && summary.delivered === 0) return NOTHING
+  if (summary.accepted > 0 && summary.delivered === 0) return NONE_DELIVERED
   if (!isAtEnd) return STOPPED
   const code = endCodeOf(summary)
   if (code !== FINE) return code
@@ -80,7 +80,7 @@ export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): num
   return corrupt > 0 ? DEAD : FINE
 }
 
-const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> => {
+const causesOf = (failure: Failure, url?: string): ReadonlyArray<ReportedCause> => {
   switch (failure._tag) {
     case 'Refused':
     case 'Retryable':
@@ -101,7 +101,7 @@ const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> => {
   }
 }
 
-const causesOfEnd = (outcome: Outcome<unknown>): ReadonlyArray<Cause> => {
+const causesOfEnd = (outcome: Outcome<unknown>): ReadonlyArray<ReportedCause> => {
   if (outcome._tag === 'Delivered') return []
   if (outcome._tag === 'Dropped') return [{ reason: outcome.reason }]
   const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
@@ -118,7 +118,7 @@ export const endingOf = (outcome: Outcome<unknown>) => {
 }
 
 /** Reports attempts, waits and ends; undefined for other log events. Milliseconds; `n` counts from 1. */
-export const reportOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) => {
+export const newsOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) => {
   switch (event._tag) {
     case 'Attempted': {
       const { item, sink: url, number: n, duration, result } = event
@@ -164,13 +164,13 @@ export const showMillis = (millis: number): string => {
   return seconds < 120 ? `${String(Math.round(seconds * 10) / 10)}s` : `${String(Math.round(seconds / 60))}m`
 }
 
-const showCause = ({ url = '', reason, status, detail }: Cause): string => {
+const showCause = ({ url = '', reason, status, detail }: ReportedCause): string => {
   const what = `${url} ${String(status ?? reason)}`.trimStart()
   return plain(detail === undefined ? what : `${what} (${detail})`, 2_000)
 }
 
 /** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within …)`. */
-export const showCauses = (causes: ReadonlyArray<Cause>): string => causes.map(showCause).join('; ')
+export const showCauses = (causes: ReadonlyArray<ReportedCause>): string => causes.map(showCause).join('; ')
 
 const COLOURS: Readonly<Record<string, Style>> = {
   delivered: 'green',
@@ -191,7 +191,7 @@ export const endingLine = (ending: ReturnType<typeof endingOf>, what: string, pa
 
 const lineText = (line: number): string => `line ${String(line).padEnd(4)}`
 
-const eventIn = ({ line, type, id, count }: Subject): string => {
+const eventText = ({ line, type, id, count }: Subject): string => {
   const what = count === undefined ? `${plain(type).padEnd(8)} ${plain(id)}` : `batch of ${String(count)}`
   return `${line === 0 ? 'earlier  ' : lineText(line)} ${what}`
 }
@@ -204,15 +204,15 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
       return `${wordOf('refused', paint)} ${lineText(report.line)} ${plain(faults, 2_000)}`
     }
     case 'dropped': {
-      const keys = plain(report.keys.join(', '), 2_000)
-      return `${wordOf('left out', paint)} ${lineText(report.line)} ${keys}: not a field of this kind of event (reported once)`
+      const why = `${plain(report.keys.join(', '), 2_000)}: not a field of this kind of event (reported once)`
+      return `${wordOf('left out', paint)} ${lineText(report.line)} ${why}`
     }
     case 'waiting': {
       const why = `attempt ${String(report.n)} failed: ${showCauses(report.causes)}`
-      return `${wordOf('waiting', paint)} ${eventIn(report)}  ${why}; again in ${showMillis(report.ms)}`
+      return `${wordOf('waiting', paint)} ${eventText(report)}  ${why}; again in ${showMillis(report.ms)}`
     }
     case 'outcome':
-      return endingLine(report, eventIn(report), paint)
+      return endingLine(report, eventText(report), paint)
     default:
       return undefined
   }

@@ -10,7 +10,7 @@ import { decodeSettings, type Settings } from '../destination/settings.ts'
 import type { Call } from '../event/model.ts'
 import * as retry from '../policy/retryPolicy.ts'
 import type { OptionsOf } from './flags.ts'
-import { MAX_BYTES, forward, type Job } from './forward.ts'
+import { MAX_WAITING_BYTES, forward, type Job } from './forward.ts'
 import { openInput } from './input.ts'
 import { UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
@@ -26,7 +26,9 @@ export const toWebhooks =
   (settings: Settings, options: Omit<DestinationOptions, 'outbox' | 'onEvent'>): Job['open'] =>
   (onEvent, outbox) => {
     const destination = webhookDestination(settings, {
-      ...{ maxBytes: MAX_BYTES, logger: false, onEvent },
+      maxBytes: MAX_WAITING_BYTES,
+      logger: false,
+      onEvent,
       ...options,
       ...(outbox && { outbox }),
     })
@@ -78,10 +80,20 @@ export const batchCommand = async (
   const open: Job['open'] = (onEvent) => {
     const client = createClient(options.writeKey, {
       ...requests,
-      ...{ endpoint, flushAt, flushAfter, timeout, concurrency, egress, onEvent },
-      ...{ maxCount: options.maxWaiting, maxBytes: MAX_BYTES, retry: retryFor(options.retryFor) },
+      endpoint,
+      flushAt,
+      flushAfter,
+      timeout,
+      concurrency,
+      egress,
+      onEvent,
+      maxCount: options.maxWaiting,
+      maxBytes: MAX_WAITING_BYTES,
+      retry: retryFor(options.retryFor),
       // Unlike in a host, timers of the command keep the process alive, and the command ends by itself.
-      ...{ clock: systemClock, drainOnExit: false, logger: false },
+      clock: systemClock,
+      drainOnExit: false,
+      logger: false,
     })
     // `send` checks any value, and answers `Invalid` for one that is no call.
     return { ...client, offer: (value) => client.send(value as ClientCall), idle: client.flush }

@@ -8,7 +8,7 @@ import { UsageError } from './options.ts'
 import { whyNot } from './report.ts'
 import { FAULT, FINE, type Terminal } from './terminal.ts'
 
-const bodyOf = async (file: string, { host }: Terminal): Promise<Buffer> => {
+const readBody = async (file: string, { host }: Terminal): Promise<Buffer> => {
   try {
     return await buffer(file === '-' ? host.stdin : createReadStream(file))
   } catch (error) {
@@ -22,7 +22,7 @@ export const signCommand = async (
   terminal: Terminal,
   file: string,
 ): Promise<number> => {
-  const body = await bodyOf(file, terminal)
+  const body = await readBody(file, terminal)
   if (body.at(-1) === 0x0a)
     terminal.err.line('headrace sign: the body ends with a line break, which is signed with it')
   terminal.out.line(signatureOf(secret, body))
@@ -35,7 +35,7 @@ export const verifyCommand = async (
   file: string,
 ): Promise<number> => {
   const { out } = terminal
-  const body = await bodyOf(file, terminal)
+  const body = await readBody(file, terminal)
   const result = verifyRaw(secret, body, signature)
   if (result._tag === 'Right') {
     out.line(out.paint('green', 'authentic'))

@@ -10,7 +10,7 @@ export type Paint = (style: Style, text: string) => string
 
 export type Colours = 'auto' | 'always' | 'never'
 
-type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+type ScreenState = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 
 /** Ctrl-C, a stop by the system, and a closed terminal; they do the same. */
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -18,8 +18,8 @@ export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The parts of a process that commands need; `process` itself is one. */
 export interface Host {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number }
-  readonly stdout: Screen
-  readonly stderr: Screen
+  readonly stdout: ScreenState
+  readonly stderr: ScreenState
   readonly env: Environment
   readonly on: (signal: (typeof SIGNALS)[number], listener: () => void) => unknown
   readonly exit: (code: number) => unknown
@@ -59,7 +59,7 @@ export const terminalOf = (host: Host, colours: Colours) => {
     drawn = text
   }
 
-  const outletOf = (stream: Screen) => {
+  const outletOf = (stream: ScreenState) => {
     const isTTY = stream.isTTY === true
     const isAuto = isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
     const coloured = colours === 'auto' ? isAuto : colours === 'always'
@@ -133,5 +133,5 @@ export const FAULT = 1
 export const USAGE = 2
 export const DEAD = 3
 export const REFUSED = 4
-export const NOTHING = 5
+export const NONE_DELIVERED = 5
 export const STOPPED = 7

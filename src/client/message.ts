@@ -27,7 +27,7 @@ export type Message = EventPayload<CallType>
 export type SentBatch = BatchPayload<CallType>
 
 /** The `items` of a message, by kind: one list for all messages of the kind. */
-const itemsOf: { readonly [K in CallType]: readonly [K] } = {
+const itemsOfKind: { readonly [K in CallType]: readonly [K] } = {
   identify: ['identify'],
   track: ['track'],
   page: ['page'],
@@ -37,7 +37,7 @@ const itemsOf: { readonly [K in CallType]: readonly [K] } = {
 }
 
 const isCallType = (type: string | undefined): type is CallType =>
-  type !== undefined && Object.hasOwn(itemsOf, type)
+  type !== undefined && Object.hasOwn(itemsOfKind, type)
 
 /** Whether an item from an outbox is a message. */
 export const isMessage = (item: unknown): item is Message =>
@@ -47,15 +47,15 @@ export const isMessage = (item: unknown): item is Message =>
   Array.isArray(item['items'])
 
 /** The first two keys of every message, as `toTrackingMessage` writes them. */
-const HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/
+const MESSAGE_HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/
 
 /** A message is stored as its text. */
 const messageFromText = (text: string): Message => {
-  const [, type, quotedId] = HEAD.exec(text) ?? []
+  const [, type, quotedId] = MESSAGE_HEAD.exec(text) ?? []
   if (!isCallType(type) || quotedId === undefined) throw new Error('The record is not a message')
   // A JSON string: its parse is a string.
   const id = JSON.parse(quotedId) as string
-  return { id, items: itemsOf[type], text, byteLength: Buffer.byteLength(text) }
+  return { id, items: itemsOfKind[type], text, byteLength: Buffer.byteLength(text) }
 }
 
 /** How messages are stored in a folder. */
@@ -124,7 +124,7 @@ export const encoder = (
       const byteLength = Buffer.byteLength(text)
       const { messageId: id, type } = event
       if (byteLength > maxMessageBytes) return left(tooLarge(call, maxMessageBytes, byteLength, id))
-      return right({ id, items: itemsOf[type], text, byteLength })
+      return right({ id, items: itemsOfKind[type], text, byteLength })
     } catch (error) {
       // A getter of the call, or `newId`, threw.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))

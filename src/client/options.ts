@@ -127,27 +127,27 @@ export interface ClientOptions {
 /** The bytes of a body without its messages. */
 export const FRAME_BYTES: number = frameBytes(trackingFrame)
 
-const count = wholeNumber('', 1)
+const countFromOne = wholeNumber('', 1)
 
 /** Part of every call. */
 const partOfCall = <A>(part: Type<A, unknown>) =>
   option(part.name, (value) => mapLeft(faultsOf)(part.decode(value)))
 
-const shape = {
-  size: optional(count),
-  flushAt: optional(count),
+const clientShape = {
+  size: optional(countFromOne),
+  flushAt: optional(countFromOne),
   flushAfter: withDefault(
-    anyOf('must be a whole number of ms from 1, or Infinity', count, oneOf(Infinity)),
+    anyOf('must be a whole number of ms from 1, or Infinity', countFromOne, oneOf(Infinity)),
     5_000,
   ),
-  maxMessageBytes: withDefault(count, Limits.callBytes),
-  maxBatchBytes: withDefault(count, Limits.batchBytes),
-  maxCount: withDefault(count, 10_000),
-  maxBytes: withDefault(count, 33_554_432),
+  maxMessageBytes: withDefault(countFromOne, Limits.callBytes),
+  maxBatchBytes: withDefault(countFromOne, Limits.batchBytes),
+  maxCount: withDefault(countFromOne, 10_000),
+  maxBytes: withDefault(countFromOne, 33_554_432),
   overflow: withDefault(oneOf<Overflow>('error', 'dropNewest', 'dropOldest'), 'error'),
-  concurrency: withDefault(count, 1),
+  concurrency: withDefault(countFromOne, 1),
   retry: withDefault(retryOption, standard),
-  timeout: withDefault(count, 10_000),
+  timeout: withDefault(countFromOne, 10_000),
   integrations: optional(partOfCall(Integrations)),
   context: optional(partOfCall(ScreenContext)),
   enabled: withDefault(flag, true),
@@ -157,7 +157,7 @@ const shape = {
   onEvent: optional(func<Listener>()),
   waitUntil: optional(func<(ended: Promise<unknown>) => void>()),
   drainOnExit: withDefault(
-    anyOf<boolean | number>('must be true, false or a whole number of ms from 1', flag, count),
+    anyOf<boolean | number>('must be true, false or a whole number of ms from 1', flag, countFromOne),
     true,
   ),
   clock: withDefault(clockOption, backgroundClock),
@@ -166,7 +166,7 @@ const shape = {
 }
 
 /** The rules for several options together. */
-const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
+const queueFaults = (options: Decoded<typeof clientShape>): ReadonlyArray<Fault> => {
   const { maxMessageBytes, maxBatchBytes, maxBytes, overflow } = options
   const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatchBytes`
   const faults: Fault[] = []
@@ -181,10 +181,10 @@ const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
   return faults
 }
 
-const clientOptions = strict(shape, together)
+const clientOptions = strict(clientShape, queueFaults)
 
 /** The checked options with their defaults. `size` is the smaller one of `size` and `flushAt`. */
-export interface ClientSettings extends Omit<Decoded<typeof shape>, 'size'> {
+export interface ClientSettings extends Omit<Decoded<typeof clientShape>, 'size'> {
   readonly size: number
   readonly requests: IngestionSettings
 }

@@ -14,28 +14,28 @@ export interface MessageError {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
-const answer = (status: number, body: object, headers: Readonly<Record<string, string>> = {}): Answer => ({
+const reply = (status: number, body: object, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: { ...JSON_TYPE, ...headers },
   body: JSON.stringify(body),
 })
 
 /** Refuses the whole request. The reason never contains the input. */
-export const no = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}): Answer =>
-  answer(status, { ok: false, reason }, headers)
+export const reject = (status: number, reason: string, headers: Answer['headers'] = {}): Answer =>
+  reply(status, { ok: false, reason }, headers)
 
 const RETRY = { 'Retry-After': '10' }
 
 /** Not now: the sender may try again in 10 s. */
-export const later = (reason: string, status = 503): Answer => no(status, reason, RETRY)
+export const busy = (reason: string, status = 503): Answer => reject(status, reason, RETRY)
 
 /** Every message was accepted. */
 export const allAccepted = (count: number): Answer =>
-  answer(200, { ok: true, receivedEvents: count, okEvents: count })
+  reply(200, { ok: true, receivedEvents: count, okEvents: count })
 
 /** Some messages were refused: 200. All were refused: `status`. */
 export const withErrors = (received: number, errors: ReadonlyArray<MessageError>, status: number): Answer =>
-  answer(errors.length < received ? 200 : status, {
+  reply(errors.length < received ? 200 : status, {
     ok: false,
     receivedEvents: received,
     okEvents: received - errors.length,
@@ -43,21 +43,21 @@ export const withErrors = (received: number, errors: ReadonlyArray<MessageError>
   })
 
 /** A deletion was accepted. */
-export const deletionAccepted = (notifications: number): Answer => answer(200, { ok: true, notifications })
+export const deletionAccepted = (notifications: number): Answer => reply(200, { ok: true, notifications })
 
 /** `limit` is the bytes that a body may have. */
 export const tooLong = (limit: number): Answer =>
-  no(413, `the body has more than ${String(limit)} bytes: send fewer messages at a time`)
+  reject(413, `the body has more than ${String(limit)} bytes: send fewer messages at a time`)
 
-export const closing: Answer = no(503, 'the collector is closing', { ...RETRY, Connection: 'close' })
-export const tooSlow: Answer = no(408, 'the body took too long to come', { Connection: 'close' })
-export const tooManyUploads: Answer = later('too many bodies are coming at once')
-export const brokenOff: Answer = later('the request broke off before its body was complete')
-export const notBytes: Answer = later(
+export const closing: Answer = reject(503, 'the collector is closing', { ...RETRY, Connection: 'close' })
+export const tooSlow: Answer = reject(408, 'the body took too long to come', { Connection: 'close' })
+export const tooManyUploads: Answer = busy('too many bodies are coming at once')
+export const brokenOff: Answer = busy('the request broke off before its body was complete')
+export const notBytes: Answer = busy(
   'the body came in pieces that are no bytes: hand the request on as it came',
   500,
 )
-export const consumed: Answer = later(
+export const consumed: Answer = busy(
   'the body was read before the collector saw it: mount the collector before the body parser',
   500,
 )

@@ -6,12 +6,12 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type Answer } from './answers.ts'
 
 /** Reads a body in chunks, never synchronously. The teardown runs once nothing more is wanted. */
-type Start = (observer: Observer<unknown>) => Cancel
+type StartReading = (observer: Observer<unknown>) => Cancel
 
 /** All request bodies that are being received. */
 export interface BodyLimits {
   /** A complete body, or the answer as soon as it is known. Never rejects. */
-  readonly read: (start: Start) => Promise<Either<Answer, Uint8Array>>
+  readonly read: (start: StartReading) => Promise<Either<Answer, Uint8Array>>
   /** Calls `onCut` after the time that a body may take, or when the collector closes. */
   readonly begin: (onCut: (answer: Answer) => void) => Cancel
   /** Cuts all. */

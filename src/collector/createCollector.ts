@@ -10,14 +10,14 @@ import type { Collector, CollectorClosing, CollectorOptions } from './collector.
 import type { CollectorStats, DestinationOutcome, SourceStats } from './collector.ts'
 import { ingester, type Source } from './ingest.ts'
 import { nodeMount, webMount } from './mounts.ts'
-import { single } from './requestBody.ts'
+import { batchOfOne } from './requestBody.ts'
 import { requestHandler } from './requestHandler.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
 import type { CheckedCollectorOptions, CollectorSettings } from './settings.ts'
 import { openTargets } from './targets.ts'
 
 /** All faults at once. The settings are checked against `egress` only if the options are right. */
-const check = (
+const checkSettings = (
   givenSettings: CollectorSettings,
   givenOptions: CollectorOptions,
 ): readonly [CollectorSettings, CheckedCollectorOptions] => {
@@ -67,7 +67,7 @@ export const createCollector = (
   givenSettings: CollectorSettings,
   givenOptions: CollectorOptions = {},
 ): Collector => {
-  const [settings, options] = check(givenSettings, givenOptions)
+  const [settings, options] = checkSettings(givenSettings, givenOptions)
   const { clock, maxBatchBytes, maxUploadBytes } = options
   // Destinations that an update opens belong to the collector, not to the caller of the update.
   const own = ownContext()
@@ -153,7 +153,7 @@ export const createCollector = (
       if (source === undefined)
         return left(invalid(message, [{ path: '', message: 'there is no source with this id' }]))
       if (!source.enabled) return left(disabled(message))
-      const { refused, id: messageId = '' } = await ingesting.ingest(source, single(message))
+      const { refused, id: messageId = '' } = await ingesting.ingest(source, batchOfOne(message))
       return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
     },
     requestDeletion: async (userId, given) => {

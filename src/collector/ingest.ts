@@ -20,7 +20,7 @@ import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
 import type { Defect, NotAccepted, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
-import { single, type Batch } from './requestBody.ts'
+import { batchOfOne, type IncomingBatch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
 /** A destination of a collector. */
@@ -55,13 +55,13 @@ interface Routed {
 }
 
 /** The message's own keys over those of the batch. A value that is no object is left to the codec. */
-const under = (defaults: Fields, own: unknown): unknown => {
+const mergeDefaults = (defaults: Fields, own: unknown): unknown => {
   if (own === undefined || own === null) return defaults
   return isRecord(own) ? { ...defaults, ...own } : own
 }
 
 /** A message with the batch's fields, and its `originalTimestamp` in place of an absent `timestamp`. */
-const completed = (message: unknown, { type, context, integrations }: Batch): unknown => {
+const withBatchFields = (message: unknown, { type, context, integrations }: IncomingBatch): unknown => {
   if (!isRecord(message)) return message
   const original =
     message['timestamp'] === undefined || message['timestamp'] === null ? message['originalTimestamp'] : null
@@ -71,8 +71,10 @@ const completed = (message: unknown, { type, context, integrations }: Batch): un
   return {
     ...message,
     ...(type === undefined ? {} : { type }),
-    ...(context === undefined ? {} : { context: under(context, message['context']) }),
-    ...(integrations === undefined ? {} : { integrations: under(integrations, message['integrations']) }),
+    ...(context === undefined ? {} : { context: mergeDefaults(context, message['context']) }),
+    ...(integrations === undefined
+      ? {}
+      : { integrations: mergeDefaults(integrations, message['integrations']) }),
     ...(takesOriginal ? { timestamp: original } : {}),
   }
 }
@@ -100,7 +102,7 @@ const remaining = (budget: number, value: unknown): number => {
 }
 
 /** The JSON bytes of a message, or 0 if surely within `limit`. Undefined: nested too deeply to be written. */
-const sizeOf = (message: unknown, limit: number, { owned, size }: Batch): number | undefined => {
+const sizeOf = (message: unknown, limit: number, { owned, size }: IncomingBatch): number | undefined => {
   if (size <= limit) return 0
   try {
     if (owned && remaining(limit, message) >= 0) return 0
@@ -121,7 +123,7 @@ const messageEncoder = (
   options: CheckedCollectorOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   orderFailed: (error: unknown) => void,
-): ((message: unknown, batch: Batch) => Either<Refusal, Encoded>) => {
+): ((message: unknown, batch: IncomingBatch) => Either<Refusal, Encoded>) => {
   const { maxMessageBytes } = options
   const encodeOwned = eventEncoder(options, onUnknownKeys, orderFailed, true)
   const encodeCopy = eventEncoder(options, onUnknownKeys, orderFailed)
@@ -129,11 +131,11 @@ const messageEncoder = (
   return (message, batch) => {
     try {
       const encode = batch.owned ? encodeOwned : encodeCopy
-      let encoded = encode(completed(message, batch))
+      let encoded = encode(withBatchFields(message, batch))
       if (isLeft(encoded)) {
         // Only here, because it is rare.
         const present = withoutNulls(message)
-        if (present !== undefined) encoded = encode(completed(present, batch))
+        if (present !== undefined) encoded = encode(withBatchFields(present, batch))
         if (isLeft(encoded)) return left({ ...encoded.left, input: message })
       }
       const { event } = encoded.right
@@ -152,7 +154,7 @@ const messageEncoder = (
 }
 
 /** The enabled targets that the event's integrations allow. A deletion goes to all that are enabled. */
-const route = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
+const targetsOf = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
   const integrations = event.type === 'delete' ? undefined : event.integrations
   return targets.filter(({ destination, name }) => destination.isEnabled() && allows(integrations, name))
 }
@@ -161,7 +163,7 @@ const route = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
 type Room = Map<Target, { readonly count: number; readonly bytes: number }>
 
 /** Adds the room of an event at a target, or takes it away. */
-const count = (room: Room, target: Target, payload: EventPayload<Event>, sign: 1 | -1): void => {
+const countRoom = (room: Room, target: Target, payload: EventPayload<Event>, sign: 1 | -1): void => {
   const { count, bytes } = room.get(target) ?? { count: 0, bytes: 0 }
   const size = target.destination.sizeOf(payload)
   if (count + sign === 0) room.delete(target)
@@ -235,7 +237,7 @@ export const ingester = (
   const routedTo = (source: Source, index: number, { event, payload }: Encoded): Routed => ({
     index,
     payload,
-    targets: route(source, event),
+    targets: targetsOf(source, event),
     failure: undefined,
   })
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
@@ -246,7 +248,7 @@ export const ingester = (
   const promised: Room = new Map()
   const promise = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
     for (const { payload, targets } of all)
-      for (const target of targets) count(promised, target, payload, sign)
+      for (const target of targets) countRoom(promised, target, payload, sign)
   }
   const promiseRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
     promise(all, 1)
@@ -274,7 +276,7 @@ export const ingester = (
 
   return {
     /** Takes the messages of a request, good ones beside bad. Resolves when the accepted ones are stored. */
-    ingest: async (source: Source, batch: Batch): Promise<Ingested> => {
+    ingest: async (source: Source, batch: IncomingBatch): Promise<Ingested> => {
       const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
@@ -301,7 +303,7 @@ export const ingester = (
     },
     /** Deletes the user of `call` at every target: one notification for each, with an id for each source. */
     deleteUser: async (sources: ReadonlyArray<Source>, call: unknown): Promise<Either<Refusal, Deletion>> => {
-      const batch = single(call, 'delete')
+      const batch = batchOfOne(call, 'delete')
       const routed: Routed[] = []
       for (const source of sources) {
         const encoded = encode(call, batch)

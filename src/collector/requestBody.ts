@@ -9,13 +9,13 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord, jsonFault, type Fields } from '../core/json.ts'
 import { copyJson, newCopying, toFaults, type Json } from '../event/json.ts'
 import type { Kind } from '../event/model.ts'
-import { no, tooLong, type Answer } from './answers.ts'
+import { reject, tooLong, type Answer } from './answers.ts'
 
 /** The meaning of a path: a batch, or one message of a kind. */
 export type Endpoint = 'batch' | Kind
 
 /** The messages of one request, and their shared fields. */
-export interface Batch {
+export interface IncomingBatch {
   readonly messages: ReadonlyArray<unknown>
   /** Their kind, if the path says it. */
   readonly type: Kind | undefined
@@ -29,7 +29,7 @@ export interface Batch {
 }
 
 /** One message. By default it comes from code. */
-export const single = (message: unknown, type?: Kind, owned = false, size = NaN): Batch => ({
+export const batchOfOne = (message: unknown, type?: Kind, owned = false, size = NaN): IncomingBatch => ({
   messages: [message],
   type,
   context: undefined,
@@ -47,14 +47,14 @@ const MAX_MESSAGES = 40_000
 /** The bytes that a batch's own fields may add to its messages, as a multiple of the bytes of a body. */
 const MAX_ADDED = 8
 
-const bytesOf = (json: Json | undefined): number =>
+const jsonBytes = (json: Json | undefined): number =>
   json === undefined ? 0 : Buffer.byteLength(JSON.stringify(json))
 
-const member = (body: Fields, key: string): unknown =>
+const field = (body: Fields, key: string): unknown =>
   Object.hasOwn(body, key) && body[key] !== null ? body[key] : undefined
 
 /** The write key in a body: the second way to authenticate. */
-export const writeKeyOf = (body: unknown): unknown => (isRecord(body) ? member(body, 'writeKey') : undefined)
+export const writeKeyOf = (body: unknown): unknown => (isRecord(body) ? field(body, 'writeKey') : undefined)
 
 /** Log events and refusals hold the message, and must not hold its write key. */
 const withoutKey = (message: unknown): unknown => {
@@ -64,32 +64,32 @@ const withoutKey = (message: unknown): unknown => {
 }
 
 /** The messages of a body without the write key, or the answer if it has none. `maxBatchBytes`: its bytes. */
-export const batchOf = (
+export const readBatch = (
   endpoint: Endpoint,
   body: unknown,
   owned: boolean,
   size: number,
   maxBatchBytes: number,
-): Either<Answer, Batch> => {
+): Either<Answer, IncomingBatch> => {
   const isBatch = endpoint === 'batch'
-  const wrong = (reason: string): Either<Answer, never> => left(no(400, reason))
-  const tooMuch = (what: string): Either<Answer, never> => left(no(413, `${what}: send fewer at a time`))
+  const wrong = (reason: string): Either<Answer, never> => left(reject(400, reason))
+  const tooMuch = (what: string): Either<Answer, never> => left(reject(413, `${what}: send fewer at a time`))
   if (!isRecord(body)) return wrong(`the body must be an object${isBatch ? ' with a batch' : ''}`)
-  if (!isBatch) return right(single(withoutKey(body), endpoint, owned, size))
-  const batch = member(body, 'batch')
+  if (!isBatch) return right(batchOfOne(withoutKey(body), endpoint, owned, size))
+  const batch = field(body, 'batch')
   const copying = newCopying(2)
-  const context = copyJson(copying, member(body, 'context'), 'context')
-  const integrations = copyJson(copying, member(body, 'integrations'), 'integrations')
+  const context = copyJson(copying, field(body, 'context'), 'context')
+  const integrations = copyJson(copying, field(body, 'integrations'), 'integrations')
   const [fault] = toFaults(copying.findings)
-  const most = Math.min(MAX_MESSAGES, Math.ceil(maxBatchBytes / SHORTEST))
+  const maxMessages = Math.min(MAX_MESSAGES, Math.ceil(maxBatchBytes / SHORTEST))
   if (!Array.isArray(batch)) return wrong('the body must have a batch: an array of messages')
   if (batch.length === 0) return wrong('the batch is empty')
-  if (batch.length > most) return tooMuch(`the batch has more than ${String(most)} messages`)
+  if (batch.length > maxMessages) return tooMuch(`the batch has more than ${String(maxMessages)} messages`)
   if (context !== undefined && !isRecord(context)) return wrong("the batch's context must be an object")
   if (integrations !== undefined && !isRecord(integrations))
     return wrong("the batch's integrations must be an object")
   if (fault !== undefined) return wrong(`the batch's ${fault.path} ${fault.message}`)
-  if ((bytesOf(context) + bytesOf(integrations)) * batch.length > MAX_ADDED * maxBatchBytes)
+  if ((jsonBytes(context) + jsonBytes(integrations)) * batch.length > MAX_ADDED * maxBatchBytes)
     return tooMuch("the batch's context and integrations are too large for this number of messages")
   return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
 }
@@ -98,19 +98,19 @@ export const batchOf = (
 const MAX_EXPLAINED = 32_768
 
 /** It leaves out a byte order mark. */
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The value of a JSON text in UTF-8. A fault is named by its place; the text is not quoted. */
-export const parse = (bytes: Uint8Array): Either<Answer, unknown> => {
+export const parseBody = (bytes: Uint8Array): Either<Answer, unknown> => {
   let text: string | undefined
   try {
-    text = utf8.decode(bytes)
+    text = UTF8.decode(bytes)
     return right(JSON.parse(text) as unknown)
   } catch {
-    if (text === undefined) return left(no(400, 'the body is not UTF-8'))
+    if (text === undefined) return left(reject(400, 'the body is not UTF-8'))
     const fault = text.length > MAX_EXPLAINED ? undefined : jsonFault(text)
     const where = fault === undefined ? '' : ` at character ${String(fault + 1)}`
-    return left(no(400, `the body is not JSON${where}`))
+    return left(reject(400, `the body is not JSON${where}`))
   }
 }
 
@@ -120,6 +120,6 @@ export const decompress = (bytes: Uint8Array, limit: number): Promise<Either<Ans
     gunzip(bytes, { maxOutputLength: limit }, (error, whole) => {
       if (error === null) resolve(right(whole))
       else if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') resolve(left(tooLong(limit)))
-      else resolve(left(no(400, 'the body says that it is gzip, and is not, or not whole')))
+      else resolve(left(reject(400, 'the body says that it is gzip, and is not, or not whole')))
     }),
   )

@@ -8,15 +8,15 @@ import * as E from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from '../core/json.ts'
 import { show, type Refusal } from '../core/refusal.ts'
-import { allAccepted, closing, deletionAccepted, later, no } from './answers.ts'
+import { allAccepted, closing, deletionAccepted, busy, reject } from './answers.ts'
 import { tooLong, tooManyUploads, withErrors, type Answer, type MessageError } from './answers.ts'
 import type { authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
-import { batchOf, decompress, parse, writeKeyOf, type Endpoint } from './requestBody.ts'
+import { readBatch, decompress, parseBody, writeKeyOf, type Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
 
 /** A complete body: bytes as they came, bytes that a framework decompressed, or its parsed value. */
-export type Body = Uint8Array | { readonly decoded: Uint8Array } | { readonly parsed: unknown }
+export type CompleteBody = Uint8Array | { readonly decoded: Uint8Array } | { readonly parsed: unknown }
 
 /** Answers a request of any server. Never rejects. The body is read only if the head is right. */
 export type AnswerRequest = (
@@ -25,7 +25,7 @@ export type AnswerRequest = (
   target: string,
   /** By lower-case name. */
   header: (name: string) => string | undefined,
-  readBody: () => Promise<Either<Answer, Body>>,
+  readBody: () => Promise<Either<Answer, CompleteBody>>,
 ) => Promise<Answer>
 
 const PATH = /^[^]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias)\/*$/
@@ -38,26 +38,28 @@ export const endpointOf = (target: string): Endpoint | undefined => {
   return name === 'import' ? 'batch' : (name as Endpoint | undefined)
 }
 
-const unknownPath: Answer = no(
+const unknownPath: Answer = reject(
   404,
-  'there is nothing here: post to /v1/batch, /v1/import, /v1/delete, or /v1/ and one of identify, track, page, screen, group, alias',
+  'there is nothing here: post to /v1/batch, /v1/import, /v1/delete, or /v1/ and one of ' +
+    'identify, track, page, screen, group, alias',
 )
-const unknownKey: Answer = no(
+const unknownKey: Answer = reject(
   401,
-  'the write key is missing or unknown: send it as the user name of Basic authentication, or as writeKey in the body',
+  'the write key is missing or unknown: send it as the user name of Basic authentication, or as ' +
+    'writeKey in the body',
   { 'WWW-Authenticate': 'Basic realm="headrace", charset="UTF-8"' },
 )
-const notPost: Answer = no(405, 'only POST is understood here', { Allow: 'POST' })
-const isOff: Answer = no(404, 'the source of this write key is switched off')
-const notJson: Answer = no(415, 'the body must be JSON: send Content-Type application/json')
-const unknownCoding: Answer = no(415, 'the body may be compressed with gzip and with nothing else', {
+const notPost: Answer = reject(405, 'only POST is understood here', { Allow: 'POST' })
+const isOff: Answer = reject(404, 'the source of this write key is switched off')
+const notJson: Answer = reject(415, 'the body must be JSON: send Content-Type application/json')
+const unknownCoding: Answer = reject(415, 'the body may be compressed with gzip and with nothing else', {
   'Accept-Encoding': 'gzip',
 })
-const noDeletions: Answer = no(
+const noDeletions: Answer = reject(
   403,
   'deletions may not be asked for with this write key: the source needs deletions: true',
 )
-const broken: Answer = later('something went wrong here: try again', 500)
+const internalError: Answer = busy('something went wrong here: try again', 500)
 
 /** Types that some SDKs put on bytes which they compressed themselves (`@rudderstack/rudder-sdk-node`). */
 const COMPRESSED_TYPE = /^(application\/x-www-form-urlencoded|application\/octet-stream)$/i
@@ -80,17 +82,17 @@ const MAX_REASON = 500
 const MAX_REASONS = 256_000
 
 /** Senders may be strangers: a store's words may hold paths and names of machines. */
-const reasonOf = (refusal: Refusal): string => {
+const refusalReason = (refusal: Refusal): string => {
   const reason = refusal._tag === 'NotStored' ? 'it could not be stored: try again' : show(refusal)
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason
 }
 
-const errorOf = (index: number, refusal: Refusal): MessageError => {
+const messageError = (index: number, refusal: Refusal): MessageError => {
   const id = isRecord(refusal.input) ? refusal.input['messageId'] : undefined
   return {
     index,
     ...(typeof id === 'string' && id !== '' ? { messageId: id.slice(0, 256) } : {}),
-    reason: reasonOf(refusal),
+    reason: refusalReason(refusal),
   }
 }
 
@@ -101,14 +103,14 @@ const errorsOf = (refused: Ingested['refused']): ReadonlyArray<MessageError> => 
     .toSorted((a, b) => a.index - b.index)
     .map(({ index, refusal }) => {
       if (rest <= 0) return { index }
-      const error = errorOf(index, refusal)
+      const error = messageError(index, refusal)
       rest -= Buffer.byteLength(JSON.stringify(error))
       return rest < 0 ? { index } : error
     })
 }
 
 const ingestAnswer = (received: number, isSingle: boolean, { refused, failure }: Ingested): Answer => {
-  if (failure !== undefined) return later(reasonOf(failure))
+  if (failure !== undefined) return busy(refusalReason(failure))
   if (refused.length === 0) return allAccepted(received)
   const isTooLarge = isSingle && refused[0]?.refusal._tag === 'TooLarge'
   return withErrors(received, errorsOf(refused), isTooLarge ? 413 : 400)
@@ -117,8 +119,8 @@ const ingestAnswer = (received: number, isSingle: boolean, { refused, failure }:
 const deletionAnswer = E.match(
   (refusal: Refusal): Answer =>
     refusal._tag === 'Invalid' || refusal._tag === 'TooLarge'
-      ? withErrors(1, [errorOf(0, refusal)], 400)
-      : later(reasonOf(refusal)),
+      ? withErrors(1, [messageError(0, refusal)], 400)
+      : busy(refusalReason(refusal)),
   ({ notifications }: Deletion) => deletionAccepted(notifications),
 )
 
@@ -171,12 +173,12 @@ export const requestHandler = (
       const bytes = isGzip && raw === body ? await decompressInTurn(raw) : right(raw)
       if (isLeft(bytes)) return bytes.left
       size = bytes.right.byteLength
-      value = size > maxBatchBytes ? left(tooLong(maxBatchBytes)) : parse(bytes.right)
+      value = size > maxBatchBytes ? left(tooLong(maxBatchBytes)) : parseBody(bytes.right)
     }
     if (isLeft(value)) return value.left
     const source = named ?? owners().byKey(writeKeyOf(value.right))
     if (source?.enabled !== true) return source === undefined ? unknownKey : isOff
-    const batch = batchOf(endpoint, value.right, !isParsed, size, maxBatchBytes)
+    const batch = readBatch(endpoint, value.right, !isParsed, size, maxBatchBytes)
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
     if (endpoint !== 'delete')
@@ -187,6 +189,6 @@ export const requestHandler = (
   return (...request) =>
     answer(...request).catch((error: unknown) => {
       onDefect(error)
-      return broken
+      return internalError
     })
 }

@@ -10,7 +10,7 @@ import { decodeOptions, flag, func, list, oneOf, option, optional } from '../cor
 import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { optionsWith, repeated, webhookList } from '../destination/settings.ts'
+import { repeats, sharedOptionsWith, webhookList } from '../destination/settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from '../destination/settings.ts'
 import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
@@ -79,7 +79,7 @@ const sources = list('sources with an id and a writeKey', 1, Infinity, source, (
   const ids = all.map(({ id }) => id)
   // Signatures of equal keys are equal, and show nothing of the keys.
   const keys = all.map((each) => signerOf(each.writeKey)('write key'))
-  return [...repeated('sources', 'id', ids), ...repeated('sources', 'writeKey', keys)]
+  return [...repeats('sources', 'id', ids), ...repeats('sources', 'writeKey', keys)]
 })
 
 const name: Option<string> = option('a name', (value) =>
@@ -108,7 +108,7 @@ const destinations = (egress: Egress | undefined) => {
     const names = all.map((each) => each.name)
     // A folder holds the events of one destination.
     const folders = all.map(({ outbox }) => outbox && resolve(outbox.path))
-    return [...repeated('destinations', 'name', names), ...repeated('destinations', 'outbox.path', folders)]
+    return [...repeats('destinations', 'name', names), ...repeats('destinations', 'outbox.path', folders)]
   })
 }
 
@@ -161,4 +161,4 @@ const ownShape = {
 export type CheckedCollectorOptions = SharedOptions & Decoded<typeof ownShape>
 
 /** The options of a collector. */
-export const collectorOptions: Option<CheckedCollectorOptions> = optionsWith(ownShape)
+export const collectorOptions: Option<CheckedCollectorOptions> = sharedOptionsWith(ownShape)

@@ -4,7 +4,7 @@ import type { Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'
 import { openDestination, orFaults } from '../destination/createDestination.ts'
 import type { SharedOptions } from '../destination/settings.ts'
-import { isSameSecret, urlsSink, webhooksOf, type Receivers } from '../destination/urls.ts'
+import { isSameSecret, urlsSink, webhooksOf, type Hook, type Receivers } from '../destination/urls.ts'
 import type { Event } from '../event/event.ts'
 import { bodyOf, type Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -12,13 +12,10 @@ import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
 import { signerSource, type SecretSource } from '../signing/secret.ts'
 import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
-import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import type { Collector, DestinationOutcome } from './collector.ts'
 import type { Target } from './ingest.ts'
 import type { CheckedCollectorOptions, CollectorSettings, DestinationSettings } from './settings.ts'
-
-type Hook = Sink<Payload<Event>>
 
 interface Opened extends Target {
   settings: DestinationSettings
@@ -65,7 +62,7 @@ const openTarget = (
 }
 
 /** The error of a destination whose folder cannot be opened. */
-const named = (name: string, error: unknown): unknown => {
+const withName = (name: string, error: unknown): unknown => {
   if (!(error instanceof OutboxError)) return error
   const { reason, path, message } = error
   return new OutboxError(reason, path, `destination ${JSON.stringify(name)}: ${message}`)
@@ -100,7 +97,7 @@ export const openTargets = (
         opened.push(openTarget(each, options, onOutcome))
       } catch (error) {
         for (const { destination } of opened) void destination.close({ timeout: 0 })
-        throw named(each.name, error)
+        throw withName(each.name, error)
       }
     return opened
   }

@@ -7,7 +7,7 @@ export interface ByteBuffer {
   readonly bytes: () => Buffer
 }
 
-const SMALLEST = 1_024
+const SMALLEST_BUFFER = 1_024
 
 /**
  * One buffer that doubles when it is full: a list of one-byte chunks would take 220 bytes of memory for each.
@@ -24,7 +24,7 @@ export const byteBuffer = (): ByteBuffer => {
         buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
       } else {
         if (end > buffer.length) {
-          const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, end, SMALLEST))
+          const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, end, SMALLEST_BUFFER))
           larger.set(buffer)
           buffer = larger
         }

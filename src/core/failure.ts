@@ -20,13 +20,22 @@ export interface Receipt {
 
 /** Reasons for a final refusal. A sink of your own may use other words. @inline */
 export type RefusedReason =
-  | ('status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected')
-  | ('noRoom' | 'format' | 'closed' | 'noRoute' | 'notAPayload' | 'changedAfterSign')
+  | 'status'
+  | 'redirect'
+  | 'certificate'
+  | 'blockedAddress'
+  | 'badRequest'
+  | 'rejected'
+  | 'noRoom'
+  | 'format'
+  | 'closed'
+  | 'noRoute'
+  | 'notAPayload'
+  | 'changedAfterSign'
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
 export type RetryableReason =
-  | ('status' | 'timeout' | 'network' | 'queueFull' | 'late')
-  | ('held' | 'halved' | 'threw' | 'closed' | 'defect')
+  'status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held' | 'halved' | 'threw' | 'closed' | 'defect'
 
 /** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>
@@ -239,10 +248,13 @@ export const show = (failure: Failure): string => {
         .join('; ')
     case 'PartlyFailed': {
       const failed = failure.members.flatMap((member) => (member._tag === 'Left' ? [show(member.left)] : []))
-      return `${String(failed.length)} of ${String(failure.members.length)} failed: ${[...new Set(failed)].join('; ')}`
+      const count = `${String(failed.length)} of ${String(failure.members.length)}`
+      return `${count} failed: ${[...new Set(failed)].join('; ')}`
     }
-    case 'Expired':
-      return `expired ${WHY[failure.because ?? '']} ${String(failure.attempts)} attempts, last: ${show(failure.lastFailure)}`
+    case 'Expired': {
+      const { because = '', attempts, lastFailure } = failure
+      return `expired ${WHY[because]} ${String(attempts)} attempts, last: ${show(lastFailure)}`
+    }
   }
 }
 
@@ -290,7 +302,7 @@ export const isFailure = (value: unknown): value is Failure => isVerdict(left(va
 /** Characters of a message: it is stored with the item. */
 const MAX_MESSAGE = 300
 
-const textOf = (error: unknown): string => {
+const errorText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const own = error.message === '' ? error.name : error.message
   return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
@@ -299,9 +311,13 @@ const textOf = (error: unknown): string => {
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
 export const messageOf = (error: unknown): string => {
   try {
-    const text = textOf(error)
+    const text = errorText(error)
     return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
   } catch {
     return 'an error that cannot be read'
   }
 }
+
+/** The code of a system error; empty if it is none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

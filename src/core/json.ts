@@ -1,8 +1,8 @@
 /** White space, and a bracket, the beginning of a string, a number or a word; empty at the end. */
-const TOKEN = /[ \t\r\n]*([{}[\]:,"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|$)/y
+const JSON_TOKEN = /[ \t\r\n]*([{}[\]:,"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|$)/y
 /** A part of a string: a whole one would overflow the stack of the expression. */
 const PART = /[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
-const VALUE = '{["0'
+const VALUE_START = '{["0'
 
 // `JSON.parse` names no place for most faults, and repeats the text in its message, which goes to logs.
 /** The UTF-16 position where a text stops being JSON: in a number or word, its beginning. Else undefined. */
@@ -10,28 +10,28 @@ export const jsonFault = (text: string): number | undefined => {
   /** The closing brackets of the open ones. */
   const open: string[] = []
   /** The tokens allowed next, by their beginnings: 0 for a number or a word, $ for the end. */
-  let next = VALUE
-  TOKEN.lastIndex = 0
+  let next = VALUE_START
+  JSON_TOKEN.lastIndex = 0
   for (;;) {
-    const from = TOKEN.lastIndex
-    const token = TOKEN.exec(text)?.[1] ?? '?'
+    const from = JSON_TOKEN.lastIndex
+    const token = JSON_TOKEN.exec(text)?.[1] ?? '?'
     const kind = token === '' ? '$' : token.replace(/^[-\dtfn].*/, '0').charAt(0)
     if (!next.includes(kind)) return from + text.slice(from).search(/[^ \t\r\n]|$/)
     if (kind === '$') return undefined
     if (kind === '"') {
-      PART.lastIndex = TOKEN.lastIndex
-      while (PART.test(text)) TOKEN.lastIndex = PART.lastIndex
-      if (text.charAt(TOKEN.lastIndex++) !== '"') return TOKEN.lastIndex - 1
+      PART.lastIndex = JSON_TOKEN.lastIndex
+      while (PART.test(text)) JSON_TOKEN.lastIndex = PART.lastIndex
+      if (text.charAt(JSON_TOKEN.lastIndex++) !== '"') return JSON_TOKEN.lastIndex - 1
     }
     const isKey = kind === '"' && !next.includes('0')
     if (kind === '}' || kind === ']') open.pop()
     if (kind === '{') open.push('}')
     if (kind === '[') open.push(']')
     if (kind === '{') next = '"}'
-    else if (kind === '[') next = `${VALUE}]`
+    else if (kind === '[') next = `${VALUE_START}]`
     else if (isKey) next = ':'
-    else if (kind === ':') next = VALUE
-    else if (kind === ',') next = open.at(-1) === '}' ? '"' : VALUE
+    else if (kind === ':') next = VALUE_START
+    else if (kind === ',') next = open.at(-1) === '}' ? '"' : VALUE_START
     else next = open.length === 0 ? '$' : `,${open.at(-1) ?? ''}`
   }
 }

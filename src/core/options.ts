@@ -33,7 +33,7 @@ export interface Keyed<A, Missing> extends Option<A> {
 
 type Value<O> = O extends Option<infer A> ? A : never
 /** Options by their keys. */
-export type Shape = Readonly<Record<string, Option<unknown>>>
+export type OptionShape = Readonly<Record<string, Option<unknown>>>
 type MissingKeys<S> = { [K in keyof S]: S[K] extends Keyed<unknown, undefined> ? K : never }[keyof S]
 
 /** The decoded value of `strict` of a shape. */
@@ -86,7 +86,7 @@ export const checked = <A>(faultsOf: (value: unknown) => Faults): Option<A> =>
     return faults.length > 0 ? left(faults) : right(value as A) // The function has looked at every part.
   })
 
-const shown = (value: unknown): string => {
+const shownValue = (value: unknown): string => {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
@@ -115,7 +115,7 @@ export const wholeNumber = (
     max === Number.MAX_SAFE_INTEGER ? `from ${String(min)}` : `from ${String(min)} to ${String(max)}`
   const is = (value: unknown): value is number =>
     typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
-  return guarded(`${what} ${range}`, is, shown)
+  return guarded(`${what} ${range}`, is, shownValue)
 }
 
 /** How many of something there may be: a whole number from 1, or Infinity. */
@@ -123,14 +123,14 @@ export const limit = (unit: string): Option<number> =>
   guarded(
     `a whole number of ${unit} from 1, or Infinity`,
     (value): value is number => value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1),
-    shown,
+    shownValue,
   )
 
 /** Milliseconds for something that may take for ever: a number above 0, or Infinity for no limit. */
 export const timeLimit: Option<number> = guarded(
   'a number of milliseconds above 0, or Infinity',
   (value): value is number => typeof value === 'number' && value > 0,
-  shown,
+  shownValue,
 )
 
 /** A string that is not empty. */
@@ -155,7 +155,7 @@ export const oneOf = <A extends string | number | boolean>(...values: ReadonlyAr
   guarded(
     values.length === 1 ? values.join() : `one of ${values.join(', ')}`,
     (value): value is A => values.some((each) => each === value),
-    shown,
+    shownValue,
   )
 
 /** An object of the host, known by its methods. `wanted` is for the message: `a Clock`. */
@@ -204,7 +204,7 @@ const withRule = <A>(
   errors.length > 0 ? t.failures(errors) : checked<A>(() => rule(value)).validate(value, context)
 
 /** A record with these options and no others. The decoded record is a copy. */
-export const strict = <S extends Shape>(
+export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
 ): Option<Decoded<S>> =>
@@ -297,6 +297,6 @@ export const timeoutOf = (options: unknown, byDefault: number, onWrong: (error: 
   if (options === undefined || options === null) return byDefault
   const timeout = isRecord(options) ? (options['timeout'] ?? byDefault) : options
   if (isRecord(options) && typeof timeout === 'number' && timeout >= 0) return timeout
-  onWrong(new TypeError(`give { timeout }: milliseconds from 0, or Infinity, not ${shown(timeout)}`))
+  onWrong(new TypeError(`give { timeout }: milliseconds from 0, or Infinity, not ${shownValue(timeout)}`))
   return byDefault
 }

@@ -74,13 +74,11 @@ export class UnfitAnswer extends TypeError {}
 /** Why something was refused. */
 export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
 
-const TAGS: ReadonlyArray<unknown> = [
-  ...['Invalid', 'TooLarge', 'Full', 'Disabled', 'Closed', 'NotStored', 'Threw'],
-]
+const TAGS = new Set<unknown>(['Invalid', 'TooLarge', 'Full', 'Disabled', 'Closed', 'NotStored', 'Threw'])
 
 /** Whether a value at the end of a pipeline was refused, or costs its item because a function threw. */
 export const isRefusal = (value: unknown): value is Refusal | Threw =>
-  isRecord(value) && TAGS.includes(value['_tag'])
+  isRecord(value) && TAGS.has(value['_tag'])
 
 export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
   _tag: 'Invalid',
@@ -137,17 +135,20 @@ export const show = (refusal: Refusal | Threw): string => {
         .join('; ')
     case 'TooLarge':
       return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`
-    case 'Full':
-      return `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'} are waiting, which is the bound: await ready() before sending more`
+    case 'Full': {
+      const limit = `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'}`
+      return `${limit} are waiting, which is the bound: await ready() before sending more`
+    }
     case 'Disabled':
       return 'switched off: call enable() first'
     case 'NotStored':
       return `the outbox could not store it: ${refusal.detail}`
-    case 'Threw':
-      if (refusal.error instanceof UnfitAnswer)
-        return `the function of ${refusal.operator} ${refusal.error.message}`
+    case 'Threw': {
+      const { operator, error } = refusal
+      if (error instanceof UnfitAnswer) return `the function of ${operator} ${error.message}`
       // The message of an error may quote the item.
-      return `the function of ${refusal.operator} threw ${refusal.error instanceof Error ? refusal.error.name : typeof refusal.error}`
+      return `the function of ${operator} threw ${error instanceof Error ? error.name : typeof error}`
+    }
     case 'Closed':
       return 'closed: nothing more is taken'
   }

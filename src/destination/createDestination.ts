@@ -128,7 +128,9 @@ export const openDestination = (
   })
   const { sink, exchange } = makeReceivers(onEvent, () => isStopped)
   const work = relay<Payload<Event>>({
-    ...{ retry, clock, random },
+    retry,
+    clock,
+    random,
     sink,
     outbox,
     shape: one(maxInFlight),

@@ -21,11 +21,11 @@ import type { SharedOptions } from './settings.ts'
 /** The integrations of an event as JSON: the body does not carry them. */
 const INTEGRATIONS = Symbol('integrations')
 
-interface Waiting extends EventPayload<Event> {
+interface WaitingEvent extends EventPayload<Event> {
   readonly [INTEGRATIONS]?: string
 }
 
-const eventIn = ({ id, text, [INTEGRATIONS]: integrations }: Waiting): Event => {
+const eventIn = ({ id, text, [INTEGRATIONS]: integrations }: WaitingEvent): Event => {
   const event = eventInStored(JSON.parse(text))
   if (event === undefined) throw new Error('not the body of an event')
   if (event.type === 'delete') return { ...event, messageId: id }
@@ -34,7 +34,7 @@ const eventIn = ({ id, text, [INTEGRATIONS]: integrations }: Waiting): Event => 
 }
 
 /** One getter for all payloads: with one of its own each of them would take twice the memory. */
-const lazyItems: PropertyDescriptor & ThisType<Waiting> = {
+const lazyItems: PropertyDescriptor & ThisType<WaitingEvent> = {
   enumerable: true,
   get() {
     return [eventIn(this)]
@@ -50,11 +50,11 @@ const waitingPayload = (
   orderKey: string | undefined,
 ): EventPayload<Event> => {
   // Spreads of mostly absent fields took 0.2 µs a message.
-  const payload: { -readonly [K in keyof Waiting]?: Waiting[K] } = { id, text, byteLength }
+  const payload: { -readonly [K in keyof WaitingEvent]?: WaitingEvent[K] } = { id, text, byteLength }
   if (integrations !== undefined) payload[INTEGRATIONS] = JSON.stringify(integrations)
   if (orderKey !== undefined) payload.orderKey = orderKey
   // With `items` it is complete.
-  return Object.defineProperty(payload, 'items', lazyItems) as Waiting
+  return Object.defineProperty(payload, 'items', lazyItems) as WaitingEvent
 }
 
 /** An event, and its payload. */
@@ -121,14 +121,14 @@ export const toText = (payload: Payload<Event>): string => {
   // A destination accepts single events only.
   if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')
   const { id, text, orderKey } = payload
-  const { [INTEGRATIONS]: integrations }: Waiting = payload
+  const { [INTEGRATIONS]: integrations }: WaitingEvent = payload
   const more = integrations === undefined ? '' : `,"integrations":${integrations}`
   // JSON leaves out undefined members. It has no line break of its own, so the first one ends the header.
   return `${JSON.stringify({ id, orderKey }).slice(0, -1)}${more}}\n${text}`
 }
 
 /** The payload of a record, with the same bytes. Throws if it is no such record. */
-export const fromText = (record: string): EventPayload<Event> => {
+export const recordToEvent = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
   const header = Header.decode(JSON.parse(record.slice(0, Math.max(0, end))))
   const text = record.slice(end + 1)
@@ -141,14 +141,14 @@ export const fromText = (record: string): EventPayload<Event> => {
 /** The memory that an event takes while it waits. */
 export const heldBytesOf = (payload: Payload<Event>): number => {
   if (payload.members !== undefined) return payload.byteLength
-  const { [INTEGRATIONS]: integrations = '' }: Waiting = payload
+  const { [INTEGRATIONS]: integrations = '' }: WaitingEvent = payload
   return heldBytes(payload) + 2 * integrations.length
 }
 
 /** Stores events in a folder. */
 export const payloadCodec: ItemCodec<Payload<Event>> = {
   toText,
-  fromText,
+  fromText: recordToEvent,
   kind: 'events',
   sizeOf: ({ byteLength }) => byteLength,
 }

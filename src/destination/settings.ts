@@ -11,7 +11,7 @@ import * as t from 'io-ts'
 import { systemClock, systemRandom, type Random } from '../core/clock.ts'
 import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
 import { option, optional, optionalKey, strict, wholeNumber, withDefault } from '../core/options.ts'
-import type { Decoded, Option, Shape } from '../core/options.ts'
+import type { Decoded, Option, OptionShape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
@@ -52,7 +52,7 @@ export interface Settings {
 }
 
 /** Faults of list entries that repeat the `key` of an earlier one. Undefined values may repeat. */
-export const repeated = (
+export const repeats = (
   list: string,
   key: string,
   values: ReadonlyArray<string | undefined>,
@@ -70,7 +70,7 @@ const receiverOf = ({ url }: WebhookSettings): string => {
   return origin + pathname + search
 }
 
-const webhookOptions = (egress: Egress | undefined) =>
+const urlSettings = (egress: Egress | undefined) =>
   strict({
     url: urlOption(egress),
     headers: optional(headersOption()),
@@ -85,11 +85,9 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
     1,
     5,
     option('a webhook', (value) =>
-      E.map((each: WebhookSettings) => withoutCredentials(each))(
-        decodeOptions(webhookOptions(egress), value),
-      ),
+      E.map((each: WebhookSettings) => withoutCredentials(each))(decodeOptions(urlSettings(egress), value)),
     ),
-    (webhooks) => repeated('webhooks', 'url', webhooks.map(receiverOf)),
+    (webhooks) => repeats('webhooks', 'url', webhooks.map(receiverOf)),
   )
 
 /**
@@ -172,7 +170,7 @@ const sharedShape = {
 export type SharedOptions = Decoded<typeof sharedShape>
 
 /** The shared options and `more`. */
-export const optionsWith = <S extends Shape>(more: S): Option<SharedOptions & Decoded<S>> =>
+export const sharedOptionsWith = <S extends OptionShape>(more: S): Option<SharedOptions & Decoded<S>> =>
   // Both shapes decode key by key; of an unknown S the compiler does not see it.
   strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
@@ -180,6 +178,6 @@ export const optionsWith = <S extends Shape>(more: S): Option<SharedOptions & De
 export type CheckedOptions = SharedOptions & { readonly outbox?: Outbox<Payload<Event>> | StoredIn }
 
 /** The options of a destination. */
-export const destinationOptions: Option<CheckedOptions> = optionsWith({
+export const destinationOptions: Option<CheckedOptions> = sharedOptionsWith({
   outbox: optionalKey(outboxOption<Payload<Event>>()),
 })

@@ -16,7 +16,7 @@ import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import type { Settings, SharedOptions } from './settings.ts'
 
-type Hook = Sink<Payload<Event>>
+export type Hook = Sink<Payload<Event>>
 
 /** Where a destination sends, and how that changes. */
 export interface Receivers {
@@ -25,9 +25,9 @@ export interface Receivers {
   readonly exchange: (hooks: ReadonlyArray<Hook>) => void
 }
 
-const held = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
-const CLOSING = held('the destination is closing')
-const GONE = held('the settings do not have this URL any more')
+const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
+const CLOSING = deferred('the destination is closing')
+const GONE = deferred('the settings do not have this URL any more')
 
 /** Whether two secrets have the same text. A function is only equal to itself. */
 export const isSameSecret = (a: SecretSource | undefined, b: SecretSource | undefined): boolean => {

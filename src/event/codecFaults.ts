@@ -9,7 +9,7 @@ import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
-import { toFaults, type Finding, type Step } from './json.ts'
+import { toFaults, type Finding, type Key } from './json.ts'
 
 const member = (codec: unknown, key: string): unknown =>
   // Sound for every object: its values stay unknown.
@@ -41,7 +41,7 @@ const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
 const AN_OBJECT =
   'AnyDictionaryType DictionaryType InterfaceType StrictType PartialType IntersectionType ObjectType'
 
-const PLAIN: ReadonlyMap<unknown, string> = new Map(
+const CODEC_WORDS: ReadonlyMap<unknown, string> = new Map(
   Object.entries({
     'a string': 'StringType',
     'a number': 'NumberType',
@@ -55,7 +55,7 @@ const PLAIN: ReadonlyMap<unknown, string> = new Map(
   }).flatMap(([words, tags]) => tags.split(' ').map((tag) => [tag, words] as const)),
 )
 
-const oneOf = (values: ReadonlyArray<unknown>): string =>
+const oneOfText = (values: ReadonlyArray<unknown>): string =>
   values.length === 1
     ? JSON.stringify(values[0])
     : `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`
@@ -64,10 +64,10 @@ const oneOf = (values: ReadonlyArray<unknown>): string =>
 const describe = (codec: unknown): string => {
   const tag = tagOf(codec)
   const name = member(codec, 'name')
-  const plain = PLAIN.get(tag)
+  const plain = CODEC_WORDS.get(tag)
   if (plain !== undefined) return plain
-  if (tag === 'LiteralType') return oneOf([member(codec, 'value')])
-  if (tag === 'KeyofType') return oneOf(Object.keys(member(codec, 'keys') ?? {}))
+  if (tag === 'LiteralType') return oneOfText([member(codec, 'value')])
+  if (tag === 'KeyofType') return oneOfText(Object.keys(member(codec, 'keys') ?? {}))
   if (tag === 'UnionType') return [...new Set(codecsIn(codec, 'types').map(describe))].join(' or ')
   const isRefined = tag === 'RefinementType'
   if (WRAPPERS.includes(tag) && !isRefined) return describe(member(codec, 'type'))
@@ -78,11 +78,11 @@ const describe = (codec: unknown): string => {
 }
 
 /** A member of a union that was tried. It is no step in the input. */
-type Choice = Readonly<{ choice: string }>
+type UnionBranch = Readonly<{ choice: string }>
 
 /** One error: the path to its place, and the expected value. */
-interface Descent {
-  readonly way: ReadonlyArray<Step | Choice>
+interface Issue {
+  readonly way: ReadonlyArray<Key | UnionBranch>
   /** The codec's own message. */
   readonly message: string | undefined
   readonly expected: string
@@ -90,18 +90,18 @@ interface Descent {
 }
 
 /** Where an entry of a path leads; undefined if it stays where it is. */
-const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | undefined => {
+const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Key | UnionBranch | undefined => {
   const tag = tagOf(unwrapped(above.type))
   if (tag === 'IntersectionType') return undefined
   if (tag === 'UnionType') return { choice: entry.key }
-  if (PLAIN.get(tag) === 'an array') return Number(entry.key)
+  if (CODEC_WORDS.get(tag) === 'an array') return Number(entry.key)
   // A pipe does not name its inside: an index to the same value is a member of a union or an intersection.
   const isSame = tag === undefined && entry.actual !== undefined && entry.actual === above.actual
   return isSame && /^\d+$/.test(entry.key) ? undefined : entry.key
 }
 
-const descentOf = ({ context, message, value }: t.ValidationError): Descent => {
-  const way = context.flatMap<Step | Choice>((entry, at) => {
+const descentOf = ({ context, message, value }: t.ValidationError): Issue => {
+  const way = context.flatMap<Key | UnionBranch>((entry, at) => {
     const above = context[at - 1]
     return above === undefined ? [] : (stepOf(above, entry) ?? [])
   })
@@ -111,10 +111,10 @@ const descentOf = ({ context, message, value }: t.ValidationError): Descent => {
     return { way, message, expected: describe(context.at(-1)?.type), value }
   // For a tagged union the fault stands at the tag.
   const known = codecsIn(codec, 'types').flatMap((each) => literalsAt(each, tag))
-  return { way: [...way, tag], message: `must be ${oneOf(known)}`, expected: '', value }
+  return { way: [...way, tag], message: `must be ${oneOfText(known)}`, expected: '', value }
 }
 
-const messageOf = (leaves: ReadonlyArray<Descent>): string => {
+const leafMessage = (leaves: ReadonlyArray<Issue>): string => {
   const own = leaves.flatMap(({ message }) => message ?? [])
   if (own.length > 0) return [...new Set(own)].join(', or ')
   const expected = [...new Set(leaves.map((leaf) => leaf.expected))].join(' or ')
@@ -128,14 +128,14 @@ const messageOf = (leaves: ReadonlyArray<Descent>): string => {
 
 /** The findings of errors whose paths begin with the same steps. */
 const findingsAt = (
-  descents: ReadonlyArray<Descent>,
+  descents: ReadonlyArray<Issue>,
   at: number,
-  steps: ReadonlyArray<Step>,
+  steps: ReadonlyArray<Key>,
 ): ReadonlyArray<Finding> => {
-  const ending: Descent[] = []
-  const tried: Descent[][] = []
-  const below: Array<readonly [Step, Descent[]]> = []
-  const keyOf = ({ way }: Descent): string => {
+  const ending: Issue[] = []
+  const tried: Issue[][] = []
+  const below: Array<readonly [Key, Issue[]]> = []
+  const keyOf = ({ way }: Issue): string => {
     const next = way[at]
     return typeof next === 'object' ? `choice ${next.choice}` : `step ${String(next)}`
   }
@@ -152,7 +152,7 @@ const findingsAt = (
     .sort((one, other) => one.length - other.length)
   const here = meant === undefined ? [...ending, ...tried.flat()] : ending
   return [
-    ...(here.length === 0 ? [] : [{ steps, message: messageOf(here) }]),
+    ...(here.length === 0 ? [] : [{ steps, message: leafMessage(here) }]),
     ...(meant ?? []),
     ...below.flatMap(([step, each]) => findingsAt(each, at + 1, [...steps, step])),
   ]

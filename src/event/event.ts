@@ -12,7 +12,7 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newCopying, toErrors } from './json.ts'
-import type { Copying, Finding, JsonObject, Step } from './json.ts'
+import type { Copying, Finding, JsonObject, Key } from './json.ts'
 import * as Limits from './limits.ts'
 import { NO_USER, TOO_LONG, callOf, kinds, notAnId, pageTexts, screenTexts } from './model.ts'
 import type { Call, Event as AnyEvent, Kind } from './model.ts'
@@ -57,26 +57,26 @@ const membersOf = (input: Fields) => ({
   integrations: input['integrations'],
 })
 
-type Members = ReturnType<typeof membersOf>
-type Field = keyof Members
+type CallMembers = ReturnType<typeof membersOf>
+type Field = keyof CallMembers
 
 /** One call. A wrong member becomes a harmless one, so that all faults are found at once. */
 interface Reading {
-  readonly members: Members
+  readonly members: CallMembers
   readonly findings: Finding[]
   readonly copying: Copying
   readonly isOwned: boolean
 }
 
 /** A string; undefined if it is absent or something else. */
-const textOf = ({ members, findings }: Reading, field: Field): string | undefined => {
+const readText = ({ members, findings }: Reading, field: Field): string | undefined => {
   const value = members[field]
   if (value === undefined || typeof value === 'string') return value
   findings.push({ steps: [field], message: `must be a string, not ${kindOf(value)}` })
   return undefined
 }
 
-const idOf = ({ members, findings }: Reading, field: Field): string => {
+const requiredId = ({ members, findings }: Reading, field: Field): string => {
   const value = members[field]
   if (typeof value === 'string' && value !== '') return value
   findings.push({ steps: [field], message: notAnId(value) })
@@ -101,7 +101,7 @@ const checkTexts = (
   findings: Finding[],
   data: JsonObject,
   names: ReadonlyArray<string>,
-  ...steps: ReadonlyArray<Step>
+  ...steps: ReadonlyArray<Key>
 ): void => {
   for (const name of names) {
     if (Object.hasOwn(data, name) && typeof data[name] !== 'string')
@@ -132,9 +132,9 @@ const readKind = (reading: Reading, event: Draft): boolean => {
   switch (event.type) {
     case 'page':
     case 'screen': {
-      const name = textOf(reading, 'name')
+      const name = readText(reading, 'name')
       if (name !== undefined) event.name = name
-      const category = textOf(reading, 'category')
+      const category = readText(reading, 'category')
       if (category !== undefined) event.category = category
       const properties = dataOf(reading, 'properties')
       if (event.type === 'screen') {
@@ -154,14 +154,14 @@ const readKind = (reading: Reading, event: Draft): boolean => {
       event.traits = dataOf(reading, 'traits') ?? {}
       return true
     case 'track':
-      event.event = idOf(reading, 'event')
+      event.event = requiredId(reading, 'event')
       event.properties = dataOf(reading, 'properties') ?? {}
       return true
     case 'alias':
-      event.previousId = idOf(reading, 'previousId')
+      event.previousId = requiredId(reading, 'previousId')
       return true
     case 'group':
-      event.groupId = idOf(reading, 'groupId')
+      event.groupId = requiredId(reading, 'groupId')
       event.traits = dataOf(reading, 'traits') ?? {}
       return true
     case 'delete':
@@ -177,8 +177,8 @@ const readUser = (reading: Reading, event: Draft, pageNeedsUserId: boolean): voi
   const needsUserId =
     event.type === 'alias' || event.type === 'delete' || (event.type === 'page' && pageNeedsUserId)
   const before = findings.length
-  const userId = needsUserId ? idOf(reading, 'userId') : textOf(reading, 'userId')
-  const anonymousId = event.type === 'delete' ? undefined : textOf(reading, 'anonymousId')
+  const userId = needsUserId ? requiredId(reading, 'userId') : readText(reading, 'userId')
+  const anonymousId = event.type === 'delete' ? undefined : readText(reading, 'anonymousId')
   if (userId !== undefined && userId !== '') event.userId = userId
   if (anonymousId !== undefined && anonymousId !== '') event.anonymousId = anonymousId
   if (event.userId === undefined && event.anonymousId === undefined && findings.length === before)
@@ -201,7 +201,7 @@ const readIntegrations = (reading: Reading, event: Draft): void => {
 const EXAMPLE = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
 
 /** The own members of an input, as JSON would see them; undefined if no event can be made of it. */
-const readMembers = (findings: Finding[], input: unknown): Members | undefined => {
+const readMembers = (findings: Finding[], input: unknown): CallMembers | undefined => {
   try {
     const meant: unknown = isRecord(input) && hasToJson(input) ? input.toJSON('') : input
     const isPlain = isRecord(meant) && Object.getPrototypeOf(meant) === Object.prototype
@@ -216,7 +216,7 @@ const readMembers = (findings: Finding[], input: unknown): Members | undefined =
   return undefined
 }
 
-const KINDS = 'one of page, screen, identify, track, alias, group, delete'
+const KIND_LIST = 'one of page, screen, identify, track, alias, group, delete'
 
 /** The timestamp of now, written once for each millisecond. */
 const timestamps = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => {
@@ -233,7 +233,7 @@ const timestamps = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => 
 }
 
 /** The keys that calls of a kind may have. */
-const keysOf = new Map<string, ReadonlySet<string>>(
+const KEYS_OF_KIND = new Map<string, ReadonlySet<string>>(
   kinds.types.map(({ type: { types } }) => {
     const [required, optional] = types
     const keys = new Set([...Object.keys(required.props), ...Object.keys(optional.props)])
@@ -260,14 +260,14 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     if (kind !== undefined && type !== kind)
       findings.push({ steps: ['type'], message: `must be ${kind} or left out: the method is ${kind}` })
 
-    event.messageId = messageId === undefined || messageId === '' ? newId() : idOf(reading, 'messageId')
+    event.messageId = messageId === undefined || messageId === '' ? newId() : requiredId(reading, 'messageId')
     if (typeof messageId === 'string' && messageId.length > Limits.messageIdLength)
       findings.push({ steps: ['messageId'], message: TOO_LONG })
     event.timestamp = timestamp === undefined ? now() : toTimestamp(timestamp)
     if (event.timestamp === undefined)
       findings.push({ steps: ['timestamp'], message: notATimestamp(timestamp) })
     if (!readKind(reading, event)) {
-      const message = type === undefined ? `is missing: it must be ${KINDS}` : `must be ${KINDS}`
+      const message = type === undefined ? `is missing: it must be ${KIND_LIST}` : `must be ${KIND_LIST}`
       return left([{ steps: ['type'], message }])
     }
     readUser(reading, event, options.pageNeedsUserId === true)
@@ -279,7 +279,7 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     }
     if (findings.length > 0) return left(findings)
     if (onUnknownKeys !== undefined && isListening()) {
-      const keys = Object.keys(input ?? {}).filter((key) => !keysOf.get(String(event.type))?.has(key))
+      const keys = Object.keys(input ?? {}).filter((key) => !KEYS_OF_KIND.get(String(event.type))?.has(key))
       if (keys.length > 0) onUnknownKeys(keys)
     }
     // Without findings its type is one of the seven, and it has the members of its kind.

@@ -20,15 +20,15 @@ export interface JsonObject {
 }
 
 /** A step into an object (a key) or into an array (a position). */
-export type Step = string | number
+export type Key = string | number
 
 /** One thing that is wrong in one place. */
 export interface Finding {
-  readonly steps: ReadonlyArray<Step>
+  readonly steps: ReadonlyArray<Key>
   readonly message: string
 }
 
-const isPlain = (value: unknown, depth: number, budget: { room: number }): boolean => {
+const isPlainJson = (value: unknown, depth: number, budget: { room: number }): boolean => {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -47,7 +47,7 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
     budget.room -= value.length
     if (budget.room < 0) return false
     for (const member of value)
-      if (typeof member !== 'string' && !isPlain(member, depth, budget)) return false
+      if (typeof member !== 'string' && !isPlainJson(member, depth, budget)) return false
     return true
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false
@@ -57,7 +57,7 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
     // Sound for every object: the member stays unknown.
     const member = (value as Fields)[key]
     // Most members are strings: no call for them saves 15 % of an event of 1 KB.
-    if (typeof member !== 'string' && !isPlain(member, depth, budget)) return false
+    if (typeof member !== 'string' && !isPlainJson(member, depth, budget)) return false
   }
   return true
 }
@@ -65,7 +65,7 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
 /** Whether a value is plain JSON data, which need not be copied if only we hold it. Never throws. */
 export const isJson = (value: unknown): value is Json => {
   try {
-    return isPlain(value, 1, { room: Limits.values })
+    return isPlainJson(value, 1, { room: Limits.values })
   } catch {
     return false
   }
@@ -75,7 +75,7 @@ const PLAIN_KEY = /^[\p{L}\p{N}_$ -]+$/u
 const MAX_KEY = 60
 const MAX_STEPS = 12
 
-const showStep = (step: Step): string => {
+const showStep = (step: Key): string => {
   if (typeof step === 'number') return `[${String(step)}]`
   const shown = step.length > MAX_KEY ? `${step.slice(0, MAX_KEY)}…` : step
   return PLAIN_KEY.test(step) ? `.${shown}` : `[${JSON.stringify(shown)}]`
@@ -84,7 +84,7 @@ const showStep = (step: Step): string => {
 /**
  * A path for people: `properties.list[3].url`. Unclear keys are quoted; very long paths lose their middle.
  */
-export const showPath = (steps: ReadonlyArray<Step>): string => {
+export const showPath = (steps: ReadonlyArray<Key>): string => {
   const half = MAX_STEPS / 2
   const shown =
     steps.length > MAX_STEPS
@@ -114,7 +114,7 @@ export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): 
 export interface Copying {
   readonly findings: Finding[]
   /** The way down to the value that is copied. */
-  readonly path: Step[]
+  readonly path: Key[]
   /** The objects that it stands in. */
   readonly parents: object[]
   /** How deep a part stands in the event, which is the first level. */
@@ -248,7 +248,7 @@ const TOO_MANY = 'holds too many values: send less with the event'
  * undefined, functions and symbols. Any silent change of JSON is a finding. Never throws: the copy ends where
  * a getter throws.
  */
-export const copyJson = (copying: Copying, value: unknown, field?: Step): Json | undefined => {
+export const copyJson = (copying: Copying, value: unknown, field?: Key): Json | undefined => {
   if (field !== undefined) copying.path.push(field)
   let copied: Json | undefined
   try {

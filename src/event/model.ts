@@ -18,7 +18,7 @@ import * as Limits from './limits.ts'
 import { fromMillis, notATimestamp, toTimestamp } from './timestamp.ts'
 
 /** A text that `read` makes of a value; undefined for a wrong one. */
-const text = (
+const textCodec = (
   name: string,
   read: (value: unknown) => string | undefined,
   wrong: (value: unknown) => string,
@@ -49,13 +49,13 @@ export const NO_USER = 'is missing: an event needs a userId or an anonymousId th
 const readId = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-const Id = text('Id', readId, notAnId)
-const MessageId = text(
+const Id = textCodec('Id', readId, notAnId)
+const MessageId = textCodec(
   'MessageId',
   (value) => ((readId(value)?.length ?? Infinity) <= Limits.messageIdLength ? readId(value) : undefined),
   (value) => (readId(value) === undefined ? notAnId(value) : TOO_LONG),
 )
-const Timestamp = text('Timestamp', toTimestamp, notATimestamp)
+const Timestamp = textCodec('Timestamp', toTimestamp, notATimestamp)
 
 /** An object of JSON data with more rules for it, which see the copy. */
 const dataWith = <A extends JsonObject, C extends t.Mixed>(name: string, rules: C) => {
@@ -104,7 +104,7 @@ export const screenTexts = t.partial({
 export const ScreenContext = dataWith<JsonObject, typeof screenTexts>('ScreenContext', screenTexts)
 
 /** A record with these required and optional members only. If both ids are optional, one is there. */
-export const exactly = <const R extends t.Props, const O extends t.Props>(
+export const closedRecord = <const R extends t.Props, const O extends t.Props>(
   name: string,
   required: R,
   optional: O,
@@ -147,7 +147,7 @@ const FILL: Readonly<Record<string, () => unknown>> = {
 }
 
 /** The codec for an event, from a call: an empty id counts as absent, and absent members get defaults. */
-const fromCall = <M extends t.Any, A, B>(
+const callCodec = <M extends t.Any, A, B>(
   event: t.ExactType<M, A, A>,
   call: t.Type<B, unknown>,
   toEvent: (call: B) => A,
@@ -168,9 +168,9 @@ const fromCall = <M extends t.Any, A, B>(
     event.type,
   )
 
-const ofCall = <const R extends t.Props, const O extends t.Props>(name: string, required: R, optional: O) => {
-  const event = exactly(name, required, { ...optional, integrations: Integrations })
-  return fromCall(event, event, t.identity, required)
+const byKind = <const R extends t.Props, const O extends t.Props>(name: string, required: R, optional: O) => {
+  const event = closedRecord(name, required, { ...optional, integrations: Integrations })
+  return callCodec(event, event, t.identity, required)
 }
 
 const common = {
@@ -201,15 +201,15 @@ export const members = {
 } as const
 
 const [page, pageOptional] = members.page
-const pageEvent = exactly('Page', page, { ...pageOptional, integrations: Integrations })
-const pageCall = exactly('Page', page, {
+const pageEvent = closedRecord('Page', page, { ...pageOptional, integrations: Integrations })
+const pageCall = closedRecord('Page', page, {
   ...pageOptional,
   integrations: Integrations,
   traits: PageProperties,
 })
 
 /** A user saw a page. The traits of a call fill those keys that its properties do not have. */
-export const Page = fromCall(
+export const Page = callCodec(
   pageEvent,
   pageCall,
   ({ traits, ...event }) => ({
@@ -225,11 +225,11 @@ export type Page = t.TypeOf<typeof Page>
  * objects whose `model`, `type`, `name`, `version` and `build` are strings. It has `properties` only if they
  * were given.
  */
-export const Screen = ofCall('Screen', ...members.screen)
+export const Screen = byKind('Screen', ...members.screen)
 export type Screen = t.TypeOf<typeof Screen>
 
 /** Data about a user. */
-export const Identify = ofCall('Identify', ...members.identify)
+export const Identify = byKind('Identify', ...members.identify)
 export type Identify = t.TypeOf<typeof Identify>
 
 /**
@@ -246,25 +246,25 @@ export type Identify = t.TypeOf<typeof Identify>
  * const call = { type: 'track', userId: 'u1', event: 'Ordered', properties: { total: 9.5 } }
  * console.log(Ordered.decode(call)._tag) // => Right
  */
-export const Track = ofCall('Track', ...members.track)
+export const Track = byKind('Track', ...members.track)
 export type Track = t.TypeOf<typeof Track>
 
 /** Two ids are one person: `previousId` is the old one, `userId` the new one. */
-export const Alias = ofCall('Alias', ...members.alias)
+export const Alias = byKind('Alias', ...members.alias)
 export type Alias = t.TypeOf<typeof Alias>
 
 /** A user belongs to a group. The traits are the group's. */
-export const Group = ofCall('Group', ...members.group)
+export const Group = byKind('Group', ...members.group)
 export type Group = t.TypeOf<typeof Group>
 
 const deletion = { ...members.delete[0], messageId: MessageId } as const
-const deleteEvent = exactly('Delete', deletion, {})
+const deleteEvent = closedRecord('Delete', deletion, {})
 
 /**
  * A user asked to be forgotten. It has no context, and integrations do not apply. Its `messageId` is not in
  * the body.
  */
-export const Delete = fromCall(deleteEvent, deleteEvent, t.identity, deletion)
+export const Delete = callCodec(deleteEvent, deleteEvent, t.identity, deletion)
 export type Delete = t.TypeOf<typeof Delete>
 
 /** The seven kinds. The codec of events reads faster and answers the same. */
@@ -279,6 +279,8 @@ export type Kind = Event['type']
 /** The body of a delete: the user and the time. */
 export type ForwardedDelete = Omit<Delete, 'messageId'>
 
+/** The keys of all members of a union. */
+export type KeysOf<E> = E extends unknown ? keyof E : never
 type WithoutRouting<E> = E extends unknown ? Omit<E, 'integrations'> : never
 
 /** An event as a webhook body has it: without `integrations`, and a delete without its `messageId`. */

@@ -43,14 +43,14 @@ export interface FixedFrame extends Frame {
 export const jsonArrayFrame: FixedFrame = { prefix: '[', suffix: ']' }
 
 /** The end of a body sent at `now`. All times have one width; outside the years 0000 to 9999 it is 1970. */
-const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
+const frameEnd = ({ suffix, sentAt }: Frame, now: number): string =>
   sentAt === undefined
     ? suffix
     : `${suffix.slice(0, -1)},"sentAt":"${fromMillis(now) ?? '1970-01-01T00:00:00.000Z'}"}`
 
 /** UTF-8 bytes of a frame, the same at every time of sending. */
 export const frameBytes = (frame: Frame): number =>
-  Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
+  Buffer.byteLength(frame.prefix) + Buffer.byteLength(frameEnd(frame, 0))
 
 /** Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. @inline */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
@@ -177,23 +177,23 @@ export const bodyOf = (payload: Payload<unknown>, now: number): string => {
   if (payload.encoding !== undefined) throw new TypeError('bodyOf: the body is no text: use bytesOf')
   if (payload.members === undefined) return payload.text
   const { frame, members } = payload
-  return frame.prefix + members.map(({ text }) => text).join() + endOf(frame, now)
+  return frame.prefix + members.map(({ text }) => text).join() + frameEnd(frame, now)
 }
 
-const COMMA = 0x2c
+const COMMA_BYTE = 0x2c
 
 /**
  * Writes each text to its place in one buffer of the known size: nothing is joined and nothing copied twice.
  * Undefined if a text does not have the bytes of its payload.
  */
 const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: number): Buffer | undefined => {
-  const suffix = endOf(frame, now)
+  const suffix = frameEnd(frame, now)
   const end = byteLength - Buffer.byteLength(suffix)
   const bytes = Buffer.allocUnsafe(byteLength)
   let at = bytes.write(frame.prefix)
   if (at < frame.prefix.length) return undefined
   for (const [index, { text, byteLength: size }] of members.entries()) {
-    if (index > 0) bytes[at++] = COMMA
+    if (index > 0) bytes[at++] = COMMA_BYTE
     if (at + size > end) return undefined
     // As many bytes as characters means ASCII, which Latin-1 writes in a third of the time.
     if (bytes.write(text, at, size === text.length ? 'latin1' : 'utf8') !== size) return undefined
@@ -217,7 +217,7 @@ export const bytesOf = (payload: Payload<unknown>, now: number): Uint8Array =>
     ? Buffer.from(payload.text, payload.encoding)
     : (written(payload, now) ?? Buffer.from(bodyOf(payload, now)))
 
-const textOf = (body: unknown): string | undefined => {
+const bodyText = (body: unknown): string | undefined => {
   try {
     // Its type says string, but it answers undefined for undefined, functions and symbols.
     return JSON.stringify(body)
@@ -233,7 +233,7 @@ export const writePayload = <A>(
   body: unknown,
   limit: number,
 ): Either<Refusal, EventPayload<A>> => {
-  const text = textOf(body)
+  const text = bodyText(body)
   if (text === undefined) return left(invalid(item, [{ path: '', message: 'could not be written as JSON' }]))
   // Counting the bytes first flattens the rope that JSON.stringify made, so that a character is read at once.
   const byteLength = Buffer.byteLength(text)

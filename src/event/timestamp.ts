@@ -8,12 +8,13 @@ import { types } from 'node:util'
 import { kindOf } from '../core/json.ts'
 
 /** The form of events, on every day but the 29th of February: most timestamps need no more than this test. */
-const CANONICAL =
-  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+const DAY = /(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31/
+const CANONICAL = new RegExp(`^\\d{4}-(?:${DAY.source})T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`)
 
 /** ISO 8601, extended form, with a zone. Digits after the milliseconds are cut off, not rounded. */
-const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,3})\d*)?)?(?:Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)$/i
+const TIME = /T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,3})\d*)?)?/
+const ZONE = /(?:Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)/
+const ISO = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})${TIME.source}${ZONE.source}$`, 'i')
 
 /** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z. */
 const FIRST = -62_167_219_200_000
@@ -23,7 +24,7 @@ const LAST = 253_402_300_799_999
 export const fromMillis = (millis: number): string | undefined =>
   millis >= FIRST && millis <= LAST ? new Date(millis).toISOString() : undefined
 
-const fromText = (text: string): string | undefined => {
+const parseTimestamp = (text: string): string | undefined => {
   const parts = ISO.exec(text)
   if (parts === null) return undefined
   const number = (at: number): number => Number(parts[at] ?? 0)
@@ -43,7 +44,7 @@ const millisOf = (value: unknown): number | undefined =>
 
 /** The timestamp of a `Date` or an ISO 8601 string with a zone; else undefined. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {
-  if (typeof value === 'string') return CANONICAL.test(value) ? value : fromText(value)
+  if (typeof value === 'string') return CANONICAL.test(value) ? value : parseTimestamp(value)
   const millis = millisOf(value)
   return millis === undefined ? undefined : fromMillis(millis)
 }

@@ -6,7 +6,7 @@
 
 import { isRecord } from '../core/json.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { Delete, Event } from './model.ts'
+import type { Delete, Event, KeysOf } from './model.ts'
 import type { Frame } from './payload.ts'
 
 /** The library that sends: every message names it in `context.library`. */
@@ -19,7 +19,7 @@ export interface Library {
 export type Tracked = Exclude<Event, Delete>
 
 /** @inline */
-type Context = Readonly<Record<string, Json | Library>>
+type MessageContext = Readonly<Record<string, Json | Library>>
 
 /** A message in the convention's form, for `JSON.stringify`, which leaves out the keys that have no value. */
 export interface TrackingMessage {
@@ -27,8 +27,8 @@ export interface TrackingMessage {
   readonly messageId: string
   /** `YYYY-MM-DDTHH:MM:SS.mmmZ`. */
   readonly timestamp: string
-  readonly context: Context
-  readonly [key: string]: Json | Context | undefined
+  readonly context: MessageContext
+  readonly [key: string]: Json | MessageContext | undefined
 }
 
 /** Undefined if it is empty. Called for every message, so without a list of the keys. */
@@ -38,15 +38,14 @@ const filled = (data: JsonObject | undefined): JsonObject | undefined => {
 }
 
 /** A caller may name another library, but not leave it out. */
-const contextOf = (context: JsonObject, library: Library): Context => {
+const withLibrary = (context: JsonObject, library: Library): MessageContext => {
   if (filled(context) === undefined) return { library }
   return isRecord(context['library']) ? context : { ...context, library }
 }
 
 /** The members of all kinds. */
-type KeysOf<E> = E extends unknown ? keyof E : never
 type MemberOf<E, Key> = E extends unknown ? (Key extends keyof E ? E[Key] : never) : never
-type Members = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
+type TrackingMembers = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
 
 /**
  * The message for an event. The order of the keys never changes. `properties` and `traits` are there only if
@@ -63,7 +62,7 @@ type Members = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
  * // => { library: { name: 'mine', version: '1.0.0' } }
  */
 export const toTrackingMessage = (event: Tracked, library: Library): TrackingMessage => {
-  const members: Members = event
+  const members: TrackingMembers = event
   return {
     type: event.type,
     messageId: event.messageId,
@@ -77,7 +76,7 @@ export const toTrackingMessage = (event: Tracked, library: Library): TrackingMes
     category: members.category,
     properties: event.type === 'screen' ? event.properties : filled(members.properties),
     traits: filled(members.traits),
-    context: contextOf(event.context, library),
+    context: withLibrary(event.context, library),
     integrations: members.integrations,
   }
 }

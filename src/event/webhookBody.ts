@@ -9,13 +9,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
 import { isRecord } from '../core/json.ts'
-import { exactly, members, type Forwarded } from './model.ts'
+import { closedRecord, members, type Forwarded, type KeysOf } from './model.ts'
 
 const versioned = <const R extends t.Props, const O extends t.Props>(
   name: string,
   required: R,
   optional: O,
-) => exactly(name, { version: t.literal(1), ...required }, optional)
+) => closedRecord(name, { version: t.literal(1), ...required }, optional)
 
 const [{ previousId, userId, ...alias }, aliasOptional] = members.alias
 
@@ -29,7 +29,7 @@ const AliasBody = versioned(
   aliasOptional,
 )
 const GroupBody = versioned('GroupBody', ...members.group)
-const DeleteBody = exactly('DeleteBody', ...members.delete)
+const DeleteBody = closedRecord('DeleteBody', ...members.delete)
 
 /** The body of a page. */
 export type PageBody = t.TypeOf<typeof PageBody>
@@ -52,8 +52,6 @@ export const WireBody = t.union(
   'WireBody',
 )
 export type WireBody = t.TypeOf<typeof WireBody>
-
-type KeysOf<B> = B extends unknown ? keyof B : never
 
 /**
  * The body that a webhook receives for an event. It shares its data with the event, and no key has the value
@@ -104,7 +102,7 @@ export const toWebhookBody = (event: Forwarded): WireBody => {
   return body as WireBody
 }
 
-const eventOf = (body: WireBody): Forwarded => {
+const fromWire = (body: WireBody): Forwarded => {
   if (body.type === 'delete') return body
   const { version: _version, ...event } = body
   if (event.type !== 'alias') return event
@@ -115,7 +113,7 @@ const eventOf = (body: WireBody): Forwarded => {
 /** The event in a stored body of our own: its members are not checked again. Undefined for other bodies. */
 export const eventInStored = (body: unknown): Forwarded | undefined =>
   // The store has a checksum, so a body that names a kind is as it was written.
-  isRecord(body) && Object.hasOwn(members, String(body['type'])) ? eventOf(body as WireBody) : undefined
+  isRecord(body) && Object.hasOwn(members, String(body['type'])) ? fromWire(body as WireBody) : undefined
 
 /**
  * The codec between bodies and events, for receivers and for stores. `decode` then `encode` gives back every
@@ -129,7 +127,7 @@ export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   (input, context) => {
     // Its faults are those of the union, which name `type` and the kinds.
     const place = context.map((entry) => (entry === context.at(-1) ? { ...entry, type: WireBody } : entry))
-    return E.map(eventOf)(WireBody.validate(input, place))
+    return E.map(fromWire)(WireBody.validate(input, place))
   },
   toWebhookBody,
 )

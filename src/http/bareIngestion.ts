@@ -11,7 +11,7 @@ import { secretFrom } from '../signing/secret.ts'
 import { makeLayer } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
-import { headersOption, optionsWith, urlOption, type RequestOptions } from './httpOptions.ts'
+import { headersOption, sinkSettings, urlOption, type RequestOptions } from './httpOptions.ts'
 import { postTo, type Posting } from './post.ts'
 
 /** How the requests are made. Every option may be left out. */
@@ -40,7 +40,7 @@ const writeKeyOption: Option<string> = option('a write key', (value) => {
   return value.includes(':') ? left('must not have a colon, which would end it in the request') : right(value)
 })
 
-const ingestionSettings: Option<IngestionSettings> = optionsWith<IngestionSettings>(({ egress }) => ({
+const ingestionSettings: Option<IngestionSettings> = sinkSettings<IngestionSettings>(({ egress }) => ({
   // An endpoint may be text or a URL.
   endpoint: option('an endpoint', (value) =>
     decodeOptions(urlOption(egress), value instanceof URL ? value.href : value),
@@ -59,7 +59,7 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 
 const MAX_DETAIL = 200
 
-const parsed = (body: Buffer): unknown => {
+const parsedJson = (body: Buffer): unknown => {
   try {
     return JSON.parse(body.toString())
   } catch {
@@ -70,7 +70,7 @@ const parsed = (body: Buffer): unknown => {
 const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
   values.find((value) => typeof value === 'string')
 
-const reasonOf = (error: unknown): string | undefined =>
+const errorReason = (error: unknown): string | undefined =>
   isRecord(error) ? firstText(error['reason'], error['error'], error['message']) : firstText(error)
 
 /** Jitsu's errors are texts, such as `Message ID: m1: event is too large`. */
@@ -102,7 +102,7 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
  * names none or has `okEvents: 0`. The text of another body is the detail of a refusal. A receiver may repeat
  * the request, so the write key is replaced before a text is cut.
  */
-export const judging = (writeKey: string, credentials: string) => {
+export const answerReader = (writeKey: string, credentials: string) => {
   const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
 
   const detailOf = (text: string): string | undefined => {
@@ -116,7 +116,7 @@ export const judging = (writeKey: string, credentials: string) => {
     const { status } = delivered.right
     const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
     const refusal = (error: unknown): Verdict => {
-      const detail = detailOf(reasonOf(error) ?? '') ?? 'the receiver says that it did not take it'
+      const detail = detailOf(errorReason(error) ?? '') ?? 'the receiver says that it did not take it'
       return left(refused('rejected', status === undefined ? { detail } : { status, detail }))
     }
     const errors = namedErrors(said['errors'], ids)
@@ -135,13 +135,13 @@ export const judging = (writeKey: string, credentials: string) => {
       const detail = isStatus ? detailOf(body.toString()) : undefined
       return detail === undefined ? verdict : left({ ...verdict.left, detail })
     }
-    const said = body.includes('false') ? parsed(body) : undefined
+    const said = body.includes('false') ? parsedJson(body) : undefined
     return isRecord(said) && said['ok'] === false ? judgeDelivered(verdict, said, payload) : verdict
   }
 }
 
 /** An answer may have a line for each message of a batch. A larger one is not read: its status decides. */
-const MAX_BODY = 1_000_000
+const MAX_ANSWER = 1_000_000
 
 const retryCount = (_: Payload<unknown>, { number }: Attempt) => ['X-Retry-Count', String(number - 1)]
 
@@ -158,7 +158,7 @@ export const bareIngestion = (
   url.hash = ''
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
   const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
-  const judge = judging(writeKey, credentials)
+  const judge = answerReader(writeKey, credentials)
   // The time limit stands inside the wait for the body: when it ends a body, the status decides.
   const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
   const post = withTimeout({ timeout })(postTo(url, fixed, how, (posting: Posting) => posting))
@@ -167,7 +167,7 @@ export const bareIngestion = (
     let pending: Verdict | undefined
     const posting: Posting = {
       payload,
-      maxBody: MAX_BODY,
+      maxBody: MAX_ANSWER,
       onBody: (body) => {
         if (pending !== undefined) pending = judge(pending, body, payload)
       },

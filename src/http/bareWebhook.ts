@@ -7,7 +7,7 @@ import type { Sink } from '../sink/sink.ts'
 import {
   headerNameOption,
   headersOption,
-  optionsWith,
+  sinkSettings,
   secretSourceOption,
   urlOption,
   userAgentOption,
@@ -41,7 +41,7 @@ export interface WebhookOptions extends RequestOptions {
   readonly userAgent?: string
 }
 
-const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader }) => ({
+const webhookOptions = sinkSettings<WebhookOptions>(({ egress, messageIdHeader }) => ({
   url: urlOption(egress),
   headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
   secret: optionalKey(secretSourceOption),
@@ -53,11 +53,11 @@ const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader })
 }))
 
 /** Visible ASCII without `%`. */
-const PLAIN = /^[\x21-\x24\x26-\x7e]+$/
+const PLAIN_ID = /^[\x21-\x24\x26-\x7e]+$/
 
 /** Percent-encodes an id that is not plain, for a header. No two ids have one value. */
 const inHeader = (id: string): string =>
-  PLAIN.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
+  PLAIN_ID.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
 
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {

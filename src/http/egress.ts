@@ -75,15 +75,23 @@ export interface Guard {
 
 /** Where clouds serve metadata, beside the link-local range. */
 const METADATA = blocksOf(
-  ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
   // AWS, Google, Scaleway, Oracle, Akamai.
-  ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128', 'fd00:c1::/32', 'fd00:a9fe:a9fe::/48'],
+  'fd00:ec2::/32',
+  'fd20:ce::/32',
+  'fd00:42::42/128',
+  'fd00:c1::/32',
+  'fd00:a9fe:a9fe::/48',
 )
 
 const METADATA_NAMES: ReadonlyArray<string> = [
   'metadata.google.internal',
   'metadata.goog',
-  ...['instance-data.ec2.internal', 'metadata.tencentyun.com', 'metadata.platformequinix.com'],
+  'instance-data.ec2.internal',
+  'metadata.tencentyun.com',
+  'metadata.platformequinix.com',
 ]
 
 const GLOBAL_IPV6 = blocksOf('2000::/3')
@@ -106,7 +114,7 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
 }
 
 /** Without brackets and final dots, in lower case. */
-const plain = (host: string): string => {
+const plainHost = (host: string): string => {
   let end = host.length
   while (host[end - 1] === '.') end--
   return host
@@ -127,7 +135,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
   const onlyPublic = to === 'public'
   const allowed = allow.map(blockOf).filter((block) => block !== undefined)
-  const allowedNames = new Set(allow.map(plain))
+  const allowedNames = new Set(allow.map(plainHost))
 
   const check = (text: string): string | undefined => {
     const address = ipaddr.parse(text)
@@ -142,7 +150,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
 
   return {
     host: (host) => {
-      const name = plain(host)
+      const name = plainHost(host)
       if (isIP(name) !== 0) return check(name)
       if (allowedNames.has(name)) return undefined
       if (METADATA_NAMES.includes(name))
@@ -151,7 +159,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
         return `${name} is this machine, and only the public internet is dialled`
       return undefined
     },
-    address: (address, host) => (allowedNames.has(plain(host)) ? undefined : check(address)),
+    address: (address, host) => (allowedNames.has(plainHost(host)) ? undefined : check(address)),
   }
 }
 

@@ -22,7 +22,6 @@ import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { type Secret, type SecretSource, secretFrom, signerFrom } from '../signing/secret.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
-import { nameOf } from '../sink/fromFunction.ts'
 import type { Sink } from '../sink/sink.ts'
 import { statusesOption, type StatusTable } from '../sink/status.ts'
 import { egressOption, guardOf, type Egress } from './egress.ts'
@@ -49,20 +48,29 @@ const MAX_QUEUED = 10_000
 export const queued = <A>(sink: Sink<A>, { connections = 16 }: RequestOptions): Sink<A> =>
   withConcurrency({ concurrency: connections, queue: MAX_QUEUED })(sink)
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Visible ASCII, with spaces and tabs inside. Node would cut or refuse anything else at every attempt. */
-const VALUE = /^([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?$/
+const HEADER_VALUE = /^([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** These belong to the request itself. */
 const RESERVED: ReadonlySet<string> = new Set([
-  ...['connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'host', 'keep-alive'],
-  ...['transfer-encoding', 'upgrade', 'user-agent', 'x-signature'],
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'x-signature',
 ])
 
 /** The fault of a header name. Names in `taken` cannot be set either. */
 const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
-  if (!TOKEN.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
+  if (!HEADER_NAME.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
   const folded = name.toLowerCase()
   return RESERVED.has(folded) || taken.some((each) => each.toLowerCase() === folded)
     ? 'belongs to the request and cannot be set'
@@ -71,7 +79,7 @@ const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | un
 
 const valueFault = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be text'
-  return VALUE.test(value)
+  return HEADER_VALUE.test(value)
     ? undefined
     : 'must be visible ASCII, with no line break, and with no space at its beginning or end'
 }
@@ -96,7 +104,7 @@ export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonl
       const folded = name.toLowerCase()
       const twice = seen.has(folded) ? 'is given twice: case makes no difference in a header name' : undefined
       seen.add(folded)
-      const path = TOKEN.test(name) ? name : `[${String(index)}]`
+      const path = HEADER_NAME.test(name) ? name : `[${String(index)}]`
       return faultsAt(path, nameFault(name, taken), valueFault(value), twice)
     })
   })
@@ -140,12 +148,25 @@ type Credentials = Pick<RequestOptions, 'headers' | 'tls'> & { readonly url: str
 
 const HIDDEN = '[hidden]'
 
+/** FNV-1a, 32 bits: tells two queries apart in a name and shows neither. */
+const fingerprint = (text: string): string => {
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
+  return (hash >>> 0).toString(16).padStart(8, '0')
+}
+
+/**
+ * The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one.
+ */
+export const urlName = ({ origin, pathname, search }: URL): string =>
+  search === '' ? origin + pathname : `${origin}${pathname}?${fingerprint(search)}`
+
 /** The same settings; `util.inspect` and JSON show no header values, no `tls` and no query of the URL. */
 export const withoutCredentials = <A extends Credentials>(settings: A): A => {
   const { url, headers, tls } = settings
   const shown = {
     ...settings,
-    url: nameOf(new URL(url)),
+    url: urlName(new URL(url)),
     ...(headers && { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])) }),
     ...(tls && { tls: HIDDEN }),
   }
@@ -175,7 +196,7 @@ const requestShape = {
 }
 
 /** The shared options and one sink's own, which may depend on the input: egress rules check a URL. */
-export const optionsWith = <A extends RequestOptions>(
+export const sinkSettings = <A extends RequestOptions>(
   ownOf: (given: Fields) => Readonly<Record<Exclude<keyof A, keyof typeof requestShape>, Option<unknown>>>,
 ): Option<A> =>
   option('request options', (input) => {

@@ -11,7 +11,7 @@ export type Lookup = (name: string, options: LookupAllOptions, done: Found) => v
 const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
 /** Whether name servers may differ from the system: for a name without a dot, or of the hosts file. */
-const isLocal = async (name: string, hostsFile: string): Promise<boolean> => {
+const isLocalName = async (name: string, hostsFile: string): Promise<boolean> => {
   if (!name.includes('.')) return true
   const hosts = await readFile(hostsFile, 'latin1').catch(() => '')
   return hosts.toLowerCase().split(/\s+/).includes(name.toLowerCase())
@@ -58,7 +58,7 @@ export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
       for (const each of all) each(error, found)
     }
     const ask = async (): Promise<void> => {
-      const found = (await isLocal(name, hostsFile)) ? [] : await askNameServers(name)
+      const found = (await isLocalName(name, hostsFile)) ? [] : await askNameServers(name)
       if (found !== 'silent' && found.length > 0) answer(null, found)
       else if (found !== 'silent') system(name, options, answer)
       else if (isWaiting) answer(Object.assign(new Error('silent name servers'), { code: 'EAI_AGAIN' }), [])

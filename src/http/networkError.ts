@@ -1,4 +1,4 @@
-import { refused, retryable, type Refused, type Retryable } from '../core/failure.ts'
+import { codeOf, refused, retryable, type Refused, type Retryable } from '../core/failure.ts'
 
 const BLOCKED = 'HEADRACE_BLOCKED_ADDRESS'
 const NOT_CONNECTED = 'HEADRACE_CONNECT_TIMEOUT'
@@ -20,7 +20,7 @@ const NO_HTTP = 'the answer is not HTTP: is it https, or another port?'
 const CLOSED = 'the connection was closed before an answer came'
 
 /** Faults of a certificate: final, and no request is sent. */
-const certificates: Readonly<Record<string, string>> = {
+const certificateDetails: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: `the certificate is self-signed: ${CA}`,
   SELF_SIGNED_CERT_IN_CHAIN: `the certificate is of a private authority: ${CA}`,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: CHAIN,
@@ -36,8 +36,10 @@ const certificates: Readonly<Record<string, string>> = {
 const ALERT = /^ERR_SSL_\w+_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA)$/
 
 /** Node's other codes for a chain that does not verify. */
-const OTHER_CERTIFICATE =
-  /^(ERR_TLS_CERT_\w+|UNABLE_TO_(GET_CRL|DE\w+)|C(ERT|RL)_\w+|ERROR_IN_C(ERT|RL)_\w+|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/
+const OTHER_CERTIFICATE = new RegExp(
+  '^(ERR_TLS_CERT_\\w+|UNABLE_TO_(GET_CRL|DE\\w+)|(ERROR_IN_)?C(ERT|RL)_\\w+|INVALID_(CA|PURPOSE)' +
+    '|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$',
+)
 
 /** Faults of the network: they may pass. */
 const network: Readonly<Record<string, string>> = {
@@ -58,10 +60,10 @@ const network: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the answer has more than 16 KiB of headers',
 }
 
-const meaningOf = (code: string, isSent: boolean): Refused | Retryable => {
+const failureOfCode = (code: string, isSent: boolean): Refused | Retryable => {
   const certificate = ALERT.test(code)
     ? 'the receiver did not accept our certificate: give the tls.cert and tls.key that it wants'
-    : certificates[code]
+    : certificateDetails[code]
   if (certificate !== undefined) return refused('certificate', { detail: certificate })
   if (OTHER_CERTIFICATE.test(code))
     return refused('certificate', { detail: `the certificate does not verify (${code})` })
@@ -82,11 +84,11 @@ const meanings = new Map<string, Refused | Retryable>()
  * the request.
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
-  const given = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const given = codeOf(error)
   const code = error.name === 'HTTPParserError' || given.startsWith(NOT_HTTP) ? NOT_HTTP : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`
-  const meaning = meanings.get(key) ?? meaningOf(code, isSent)
+  const meaning = meanings.get(key) ?? failureOfCode(code, isSent)
   meanings.set(key, meaning)
   return meaning
 }

@@ -9,14 +9,14 @@ import { ownContext } from '../core/ownContext.ts'
 import { messageOf, refused, retryable, sinkClosed, type Failure, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
 import { bytesOf, isChangedAfterSign, isPayload, type Payload, type Signer } from '../event/payload.ts'
-import { nameOf } from '../sink/fromFunction.ts'
+import { MAX_DRAINED } from '../sink/fromFunction.ts'
 import { answer, makeSink } from '../sink/layer.ts'
 import { clockOf, nowOf, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
 import { dialer, skipInterimAnswers } from './dialer.ts'
 import { guardedLookup, guardOf } from './egress.ts'
 import { failureOf } from './networkError.ts'
-import type { RequestOptions } from './httpOptions.ts'
+import { urlName, type RequestOptions } from './httpOptions.ts'
 
 /** A payload to post. */
 export interface Posting {
@@ -40,7 +40,7 @@ export interface PostOptions extends RequestOptions {
   readonly dispatcher?: Dispatcher
 }
 
-interface Job {
+interface PostJob {
   /** Name, value, name, value. */
   readonly headers: string[]
   readonly body: Uint8Array
@@ -64,7 +64,7 @@ interface Slot {
   readonly client: Dispatcher
   readonly handler: Dispatcher.DispatchHandler
   readonly destroy: () => void
-  job: Job | undefined
+  job: PostJob | undefined
   isSent: boolean
   /** Bytes of the answer's body, and the body itself while it is wanted. */
   received: number
@@ -72,12 +72,11 @@ interface Slot {
 }
 
 /** Answers are read this far even if nothing needs them: then the connection can be used again. */
-const MAX_DRAINED = 16_384
 const MAX_HEADERS = 16_384
 
-const CUT = retryable('network', { detail: 'the close of the sink cut its request' })
+const CUT_BY_CLOSE = retryable('network', { detail: 'the close of the sink cut its request' })
 const CHANGED = refused('changedAfterSign', { detail: 'its text was changed after sign: sign last' })
-const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
+const TOO_LATE_TO_SEND = retryable('late', { detail: 'the deadline came before the request could start' })
 
 const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
   for (const known of signatures) if (known.signer === signer) return known.signature
@@ -111,7 +110,7 @@ export const postTo = <A>(
 ): Sink<A> => {
   const { statuses = statusTable, tls = {}, dispatcher, headersOf } = options
   const { connectWithin = 5_000, holds = true } = options
-  const name = nameOf(url)
+  const name = urlName(url)
   const path = url.pathname + url.search
   const guard = guardOf(options.egress)
   // A connection outlives its first attempt, so it has the time of the machine. It holds the process itself.
@@ -128,7 +127,7 @@ export const postTo = <A>(
   /** Equal verdicts are one object: all events that wait for a dead receiver share it. */
   const verdicts = new Map<number, Verdict>()
 
-  const fail = ({ observer }: Job, failure: Failure): Cancel => answer(observer, left(failure))
+  const fail = ({ observer }: PostJob, failure: Failure): Cancel => answer(observer, left(failure))
 
   /** Takes the job from its connection, which may carry another one from here on. */
   const release = (slot: Slot, isReusable: boolean): void => {
@@ -232,7 +231,7 @@ export const postTo = <A>(
     return slot
   }
 
-  const start = (job: Job): void => {
+  const start = (job: PostJob): void => {
     const slot = idle.pop() ?? openSlot()
     slot.job = job
     job.slot = slot
@@ -258,7 +257,7 @@ export const postTo = <A>(
   const abortAll = (): void => {
     const jobs = [...busy].flatMap(({ job }) => job ?? [])
     for (const slot of busy) release(slot, false)
-    for (const job of jobs) fail(job, CUT)
+    for (const job of jobs) fail(job, CUT_BY_CLOSE)
   }
 
   return makeSink<A>(
@@ -276,9 +275,9 @@ export const postTo = <A>(
       if (headersOf !== undefined) headers.push(...headersOf(payload, attempt))
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
-      const job: Job = { headers, body: wire.bytes, maxBody, onBody, attempt, observer, slot: undefined }
+      const job: PostJob = { headers, body: wire.bytes, maxBody, onBody, attempt, observer, slot: undefined }
       if (isClosed) fail(job, sinkClosed(name, now))
-      else if (now >= attempt.until) fail(job, LATE)
+      else if (now >= attempt.until) fail(job, TOO_LATE_TO_SEND)
       else if (signer === undefined && isChangedAfterSign(payload)) fail(job, CHANGED)
       else start(job)
       return () => {

@@ -15,15 +15,15 @@ export interface TlsOptions {
   readonly key?: Pem
 }
 
-const bytes = (pem: Pem): Buffer => Buffer.from(pem)
+const pemBytes = (pem: Pem): Buffer => Buffer.from(pem)
 
 /** Throws if a PEM is wrong. */
-const contextOf = ({ ca, cert, key }: TlsOptions): SecureContext =>
+const makeContext = ({ ca, cert, key }: TlsOptions): SecureContext =>
   createSecureContext({
     minVersion: 'TLSv1.2',
-    ca: ca && [ca].flat().map(bytes),
-    cert: cert && bytes(cert),
-    key: key && bytes(key),
+    ca: ca && [ca].flat().map(pemBytes),
+    cert: cert && pemBytes(cert),
+    key: key && pemBytes(key),
   })
 
 /** Shared by all receivers: reading the roots takes 30 to 90 ms. */
@@ -31,14 +31,14 @@ let byRoots: SecureContext | undefined
 
 /** The TLS context for a receiver. It names the roots, because the environment may add to Node's. */
 export const secureContextOf = (tls: TlsOptions): SecureContext => {
-  if (tls.ca !== undefined) return contextOf(tls)
-  if (tls.cert !== undefined) return contextOf({ ...tls, ca: rootCertificates.map(bytes) })
-  return (byRoots ??= contextOf({ ca: rootCertificates.map(bytes) }))
+  if (tls.ca !== undefined) return makeContext(tls)
+  if (tls.cert !== undefined) return makeContext({ ...tls, ca: rootCertificates.map(pemBytes) })
+  return (byRoots ??= makeContext({ ca: rootCertificates.map(pemBytes) }))
 }
 
 const isReadable = (options: TlsOptions): boolean => {
   try {
-    contextOf(options)
+    makeContext(options)
     return true
   } catch {
     return false
@@ -48,7 +48,7 @@ const isReadable = (options: TlsOptions): boolean => {
 const pem: Option<Pem> = option('PEM', (value) => {
   if (typeof value !== 'string' && !(value instanceof Uint8Array))
     return left('must be text or bytes in PEM form')
-  return bytes(value).includes('-----BEGIN ')
+  return pemBytes(value).includes('-----BEGIN ')
     ? right(value)
     : left('must be the contents of a PEM file, not its name')
 })

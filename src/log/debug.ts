@@ -4,7 +4,7 @@ import { isRecord } from '../core/json.ts'
 import { loadPackage } from '../core/package.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
-import { kindOf, type LogEvent, type Listener } from './logEvent.ts'
+import { errorKind, type LogEvent, type Listener } from './logEvent.ts'
 
 const MAX_NAME = 100
 
@@ -16,7 +16,7 @@ export const channelName = (tag: LogEvent['_tag']): string =>
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
 
 /** Of a payload only its id is shown, of a call its `messageId`: any other item may be data as a whole. */
-const nameOf = (item: unknown): string => {
+const idPrefix = (item: unknown): string => {
   const id = isRecord(item) ? item['byteLength' in item ? 'id' : 'messageId'] : undefined
   return typeof id === 'string' ? `${id.slice(0, MAX_NAME)}: ` : ''
 }
@@ -25,7 +25,7 @@ const nameOf = (item: unknown): string => {
 export const counted = (count: number, word: string): string =>
   `${String(count)} ${word}${count === 1 ? '' : 's'}`
 
-const endOf = (outcome: Outcome<unknown>): string => {
+const endText = (outcome: Outcome<unknown>): string => {
   const attempts = counted(outcome.attempts, 'attempt')
   switch (outcome._tag) {
     case 'Delivered':
@@ -37,47 +37,50 @@ const endOf = (outcome: Outcome<unknown>): string => {
     case 'Dropped':
       return `dropped (${outcome.reason})`
     case 'Abandoned': {
-      const { lastFailure } = outcome
-      return `abandoned after ${attempts}${lastFailure === undefined ? '' : `, last: ${showFailure(lastFailure)}`}`
+      const last = outcome.lastFailure === undefined ? '' : `, last: ${showFailure(outcome.lastFailure)}`
+      return `abandoned after ${attempts}${last}`
     }
   }
 }
 
-const textOf = (event: LogEvent): string => {
+const eventLine = (event: LogEvent): string => {
   switch (event._tag) {
     case 'NotAccepted':
-      return `${nameOf(event.refusal.input)}not accepted: ${showRefusal(event.refusal)}`
+      return `${idPrefix(event.refusal.input)}not accepted: ${showRefusal(event.refusal)}`
     case 'UnknownKeys':
       return `unknown keys left out: ${event.keys.map((key) => key.slice(0, MAX_NAME)).join(', ')}`
     case 'Accepted':
-      return `${nameOf(event.item)}accepted`
+      return `${idPrefix(event.item)}accepted`
     case 'Attempted': {
-      const { item, sink, number, result, duration } = event
+      const { item, sink, number, result } = event
+      const duration = String(Math.round(event.duration))
       const verdict =
         result._tag === 'Left' ? showFailure(result.left) : `delivered ${String(result.right.status ?? '')}`
-      return `${nameOf(item)}attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${String(Math.round(duration))} ms`
+      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${duration} ms`
     }
-    case 'UrlSkipped':
-      return `${nameOf(event.item)}attempt ${String(event.number)} at ${event.sink}: skipped, its queue is full`
+    case 'UrlSkipped': {
+      const { item, number, sink } = event
+      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: skipped, its queue is full`
+    }
     case 'Waiting': {
       const { item, attempts, failure, delay, because } = event
       const after = `after ${counted(attempts, 'attempt')}: ${showFailure(failure)}`
-      return `${nameOf(item)}waits ${String(delay)} ms (${because}) ${after}`
+      return `${idPrefix(item)}waits ${String(delay)} ms (${because}) ${after}`
     }
     case 'Ended':
-      return nameOf(event.outcome.item) + endOf(event.outcome)
+      return idPrefix(event.outcome.item) + endText(event.outcome)
     case 'Defect':
-      return `defect in ${event.where}: ${kindOf(event.error)}`
+      return `defect in ${event.where}: ${errorKind(event.error)}`
   }
 }
 
 /** A log event in one line for people: message ids, sinks, statuses, reasons; never a payload. */
-export const logLine = (event: LogEvent): string => oneLine(textOf(event))
+export const logLine = (event: LogEvent): string => oneLine(eventLine(event))
 
 export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 
 /** A bundle may lack `debug`, and a missing log must not stop a delivery. It loads in 60 ms. */
-const load = (): typeof createDebug | undefined => {
+const loadDebug = (): typeof createDebug | undefined => {
   try {
     // `require` has no types; this is the package that they describe.
     return loadPackage('debug') as typeof createDebug
@@ -98,7 +101,7 @@ const load = (): typeof createDebug | undefined => {
  * onEvent({ _tag: 'Accepted', at: 0, item: 'a' })
  */
 export const debugListener = (): Listener | undefined => {
-  const create = isDebugOn() ? load() : undefined
+  const create = isDebugOn() ? loadDebug() : undefined
   if (create === undefined) return undefined
 
   const analytics = create('analytics')

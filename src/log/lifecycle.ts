@@ -11,14 +11,14 @@ import { callSafely, listeners, type Listening } from './listeners.ts'
 import type { Listener } from './logEvent.ts'
 
 /** Receives the error of a subscriber, or the rejection of its promise. */
-export type Report = (error: unknown) => void
+export type OnError = (error: unknown) => void
 
 /**
  * A stream whose subscribers cannot end the process. RxJS throws a subscriber's error from a timer, which
  * would end the process with every event in memory. No operator can catch it, so `subscribe` wraps each
  * subscriber, and `pipe` returns a stream of the same kind.
  */
-export const contained = <T>(inner: Observable<T>, report: Report): Observable<T> => {
+export const guardedStream = <T>(inner: Observable<T>, report: OnError): Observable<T> => {
   const subscribe = (
     first?: Partial<Observer<T>> | ((value: T) => void) | null,
     error?: ((error: unknown) => void) | null,
@@ -39,7 +39,7 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
     // The types of `pipe` match each operator to the output of the one before it.
     const through = (before: Observable<unknown>, operator: OperatorFunction<never, unknown>) =>
       operator(before as Observable<never>)
-    return contained(operators.reduce<Observable<unknown>>(through, inner) as Observable<never>, report)
+    return guardedStream(operators.reduce<Observable<unknown>>(through, inner) as Observable<never>, report)
   }
 
   return Object.assign(new Observable<T>(), { subscribe, pipe })
@@ -49,7 +49,7 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
  * A hot stream: it flows with and without subscribers. Every subscriber gets every value in the same order,
  * also a value that a subscriber causes. Errors of a subscriber go to `report`.
  */
-export const hot = <T>(report: Report) => {
+export const safeSubject = <T>(report: OnError) => {
   const subject = new Subject<T>()
   const order = serialQueue()
   const emit = (value: T): void => subject.next(value)
@@ -60,7 +60,7 @@ export const hot = <T>(report: Report) => {
     },
     complete: (): void => order.take(() => subject.complete(), undefined),
     /** The stream for the host. */
-    values$: contained(subject, report),
+    values$: guardedStream(subject, report),
   }
 }
 
@@ -90,7 +90,7 @@ export const lifecycle = <Closing>(clock: Clock, options: Listening, ...own: Rea
     defectIn,
     /** A hot stream. It completes after the close. */
     stream: <T>(name: string) => {
-      const stream = hot<T>(defectIn(`a subscriber of ${name}`))
+      const stream = safeSubject<T>(defectIn(`a subscriber of ${name}`))
       streams.push(stream)
       return stream
     },

@@ -1,11 +1,10 @@
+import { constVoid } from 'fp-ts/lib/function.js'
 import diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { channelName, debugListener, isDebugOn } from './debug.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
 import { toLogger, type Logger } from './logger.ts'
-
-const ignore = (): void => undefined
 
 /** Looked up once: a look-up for each message can be measured. */
 const channels: Partial<Record<LogEvent['_tag'], Channel>> = {}
@@ -49,9 +48,9 @@ export const callSafely = <A>(
   try {
     const answer = call(input)
     if (isPromiseLike(answer))
-      answer.then(ignore, (error: unknown) => callSafely(() => onError(error, input), 0, ignore))
+      answer.then(constVoid, (error: unknown) => callSafely(() => onError(error, input), 0, constVoid))
   } catch (error) {
-    callSafely(() => onError(error, input), 0, ignore)
+    callSafely(() => onError(error, input), 0, constVoid)
   }
 }
 
@@ -77,7 +76,7 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
       // An error at a defect is dropped, or there could be no end of defects.
       if (_tag === 'Defect') return
       for (const other of all)
-        if (other !== listener) callSafely(other, { _tag: 'Defect', at, where: 'onEvent', error }, ignore)
+        if (other !== listener) callSafely(other, { _tag: 'Defect', at, where: 'onEvent', error }, constVoid)
     },
   }))
 
@@ -88,8 +87,8 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
 
 /** Writes warnings and errors to the console unless the host gives a logger; the rest is silent. */
 const consoleLogger: Logger = {
-  debug: ignore,
-  info: ignore,
+  debug: constVoid,
+  info: constVoid,
   warn: (message) => console.warn(message),
   error: (message) => console.error(message),
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Failure, Receipt } from '../core/failure.ts'
+import { codeOf, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 
@@ -96,14 +96,12 @@ const frameOf = ({ stack = '', message }: Error): string => {
   return /\n[ \t]+(at .+)/.exec(frames)?.[1] ?? ''
 }
 
-const codeOf = (error: Error): string =>
-  'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
-
 /** The kind of an error and its place, without its message, which may quote the payload or a secret. */
-export const kindOf = (error: unknown): string => {
+export const errorKind = (error: unknown): string => {
   try {
+    const code = codeOf(error)
     return error instanceof Error
-      ? `${error.name}${codeOf(error)} ${frameOf(error)}`.trimEnd()
+      ? `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
       : `a thrown ${typeof error}`
   } catch {
     return 'an error that cannot be read'

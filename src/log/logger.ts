@@ -6,11 +6,12 @@
  */
 
 import { isLeft } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
 import { partsOf, show, type Failure } from '../core/failure.ts'
 import { anyOf, checkOptions, methods, oneOf, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import { counted, logLine, oneLine } from './debug.ts'
-import { kindOf, type Attempted, type Listener, type LogEvent, type UrlSkipped } from './logEvent.ts'
+import { errorKind, type Attempted, type Listener, type LogEvent, type UrlSkipped } from './logEvent.ts'
 
 /** The facts of a message, for machines. */
 export type LogFields = Readonly<Record<string, string | number>>
@@ -37,16 +38,14 @@ export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
 const MAX_CAUSES = 20
 
 /** The causes inside a failure: the same texts whatever the details. */
-const causesOf = (failure: Failure): ReadonlyArray<string> => {
-  if (failure._tag === 'Expired') return causesOf(failure.lastFailure)
+const loggedCauses = (failure: Failure): ReadonlyArray<string> => {
+  if (failure._tag === 'Expired') return loggedCauses(failure.lastFailure)
   if ('reason' in failure) return [`${failure.reason} ${String(failure.status ?? '')}`]
-  return partsOf(failure).flatMap((part) => (isLeft(part) ? causesOf(part.left) : []))
+  return partsOf(failure).flatMap((part) => (isLeft(part) ? loggedCauses(part.left) : []))
 }
 
 /** Failures that a person must act on. They are logged as errors. */
 const SERIOUS = /^(timeout|certificate|blockedAddress) /
-
-const ignore = (): void => undefined
 
 const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) })
 
@@ -76,7 +75,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   const write = (level: 'info' | 'warn' | 'error', message: string, fields: LogFields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
     const call = (): unknown => logger[level](oneLine(`headrace: ${message}`), fields)
-    void Promise.resolve(call()).catch(ignore)
+    void Promise.resolve(call()).catch(constVoid)
   }
 
   /** Counts a failure of the sink, and writes a line unless that cause was logged of it already. */
@@ -101,7 +100,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     const { sink, at, result, late } = event
     if (late !== undefined)
       failed(event, ['deadline'], `an attempt ended ${String(late)} ms past the deadline of its item`, 0)
-    if (isLeft(result)) return failed(event, [...new Set(causesOf(result.left))], show(result.left), 1)
+    if (isLeft(result)) return failed(event, [...new Set(loggedCauses(result.left))], show(result.left), 1)
     const state = failing.get(sink)
     if (state === undefined || !isQuietSince(state.lastLine, at)) return
     failing.delete(sink)
@@ -136,7 +135,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       }
       case 'Defect': {
         const { where, error } = event
-        return writeSometimes('error', `defect ${where}`, event, { where, kind: kindOf(error) })
+        return writeSometimes('error', `defect ${where}`, event, { where, kind: errorKind(error) })
       }
       case 'NotAccepted': {
         const reason = event.refusal._tag

@@ -17,9 +17,7 @@ import { callSafely, channel } from '../log/listeners.ts'
 interface BatchLimits {
   /** The maximum number of members. Default 20; `Infinity` for no limit. */
   readonly maxCount?: number
-  /**
-   * The maximum bytes of a batch: of its body with frame and commas, or the sum of `sizeOf`. Default 500,000.
-   */
+  /** The maximum bytes: of the body with frame and commas, or the sum of `sizeOf`. Default 500,000. */
   readonly maxBytes?: number
   /** The maximum time that a member waits, in milliseconds. Default 5,000; `Infinity` for no limit. */
   readonly maxDelay?: number
@@ -42,9 +40,8 @@ interface PayloadBatchLimits<F extends Frame> extends BatchLimits {
   /** The frame. Default: a JSON array. */
   readonly frame?: F
   /**
-   * Receives, once on unsubscription, the payloads that were not emitted: batches first, then single ones.
-   * Default: each is published on the diagnostics channel `headrace:notAccepted` as `Closed`. To lose nothing,
-   * complete the source instead of unsubscribing.
+   * Receives, once on unsubscription, the payloads that were not emitted, batches first. Default: the channel
+   * `headrace:notAccepted` gets each as `Closed`. To lose nothing, complete the source instead.
    */
   readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
   readonly sizeOf?: never
@@ -117,25 +114,25 @@ const payloadOptions = strict(
 )
 
 /** A batch that still takes members. */
-interface Open<M, A> {
+interface OpenBatch<M, A> {
   readonly members: M[]
-  /** Kept along with the members: visiting all of them again at the end is slower (measured). */
+  /** Visiting all members again at the end is slower (measured). */
   readonly items: A[]
   /** When its delay is over, on the monotonic clock. */
   readonly due: number
   byteLength: number
 }
 
-type Refused = Refusal | Threw
+type Unfit = Refusal | Threw
 
 /** The form of members and batches: of payloads, or of any items. */
 interface Form<V, M, A, B> {
   readonly frameSize: number
   readonly comma: number
   /** Gives `add` the members of a value, or answers a refusal. Throws a TypeError that ends the stream. */
-  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Refused | undefined
+  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Unfit | undefined
   readonly tooLarge: (member: M, size: number) => TooLarge
-  readonly toBatch: (id: string, open: Open<M, A>, closedBy: ClosedBy) => B
+  readonly toBatch: (id: string, open: OpenBatch<M, A>, closedBy: ClosedBy) => B
   readonly abandon: (batches: ReadonlyArray<B>, members: ReadonlyArray<M>) => unknown
 }
 
@@ -150,7 +147,7 @@ const publishAsClosed =
  */
 const asking =
   <A, T>(name: string, f: (item: A) => T, wanted: string, isRight: (answer: T) => boolean) =>
-  (item: A, member: unknown): Either<Refused, T> => {
+  (item: A, member: unknown): Either<Unfit, T> => {
     try {
       const answer = f(item)
       if (isRight(answer)) return right(answer)
@@ -166,13 +163,13 @@ const gather = <L, V, M, A, B>(
   limits: Decoded<typeof limitShape>,
   by: ((item: A) => string) | undefined,
   form: Form<V, M, A, B>,
-): ObservableEither<L | Refused, B> => {
+): ObservableEither<L | Unfit, B> => {
   const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, maxKeys, newId } = limits
   const { comma, frameSize } = form
   const keyOf = by && asking('by', by, 'a string', (key) => typeof key === 'string')
-  return new Observable<Either<L | Refused, B>>((subscriber) => {
+  return new Observable<Either<L | Unfit, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
-    const waiting = queue<Either<L | Refused, B>>()
+    const waiting = queue<Either<L | Unfit, B>>()
     /** Ends the stream, after the waiting members. */
     let end: (() => void) | undefined
     const emitting = drainLoop(() => {
@@ -180,7 +177,7 @@ const gather = <L, V, M, A, B>(
       end?.()
     })
     /** By key, '' without `by`. The first is the oldest, and its delay is over first. */
-    const open = new Map<string, Open<M, A>>()
+    const open = new Map<string, OpenBatch<M, A>>()
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
 
@@ -198,7 +195,7 @@ const gather = <L, V, M, A, B>(
       cancelTimer?.()
       cancelTimer = undefined
     }
-    const close = (key: string, batch: Open<M, A>, closedBy: ClosedBy): void => {
+    const close = (key: string, batch: OpenBatch<M, A>, closedBy: ClosedBy): void => {
       // First the calls that may throw: then the members are still here, and are handed back.
       const batched = right(form.toBatch(newId(), batch, closedBy))
       lastFlush = clock.monotonic()
@@ -227,20 +224,17 @@ const gather = <L, V, M, A, B>(
       const [oldest] = open.values()
       if (oldest !== undefined) cancelTimer = clock.schedule(oldest.due - clock.monotonic(), onTimer)
     }
-    const start = (key: string): Open<M, A> => {
+    const start = (key: string): OpenBatch<M, A> => {
       const [oldest] = open
       if (oldest !== undefined && open.size >= maxKeys) close(...oldest, 'keys')
       const due = maxDelay + (delayFrom === 'firstItem' ? clock.monotonic() : lastFlush)
-      const batch: Open<M, A> = { members: [], items: [], byteLength: frameSize - comma, due }
+      const batch: OpenBatch<M, A> = { members: [], items: [], byteLength: frameSize - comma, due }
       open.set(key, batch)
       return batch
     }
     const add = (member: M, item: A, size: number): void => {
       const alone = frameSize + size
-      if (alone > maxBytes) {
-        waiting.push(left(form.tooLarge(member, alone)))
-        return
-      }
+      if (alone > maxBytes) return waiting.push(left(form.tooLarge(member, alone)))
       const asked = keyOf?.(item, member)
       if (asked?._tag === 'Left') return waiting.push(asked)
       const key = asked?.right ?? ''
@@ -298,7 +292,7 @@ const gather = <L, V, M, A, B>(
   })
 }
 
-const SIGNED =
+const SIGNED_BEFORE =
   'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
 
 /** Throws for a payload that cannot be joined. */
@@ -308,7 +302,7 @@ const joinable = <A>(payload: Payload<A>): Payload<A> => {
     throw new TypeError(
       `batch: expected a payload, got ${kindOf(payload)}: put encode() before it, or give sizeOf`,
     )
-  if (payload.signature !== undefined) throw new TypeError(SIGNED)
+  if (payload.signature !== undefined) throw new TypeError(SIGNED_BEFORE)
   if (payload.contentType !== undefined)
     throw new TypeError(`batch: joins JSON, and the payload is ${payload.contentType}: give sizeOf`)
   return payload
@@ -316,7 +310,7 @@ const joinable = <A>(payload: Payload<A>): Payload<A> => {
 
 const ofPayloads = <A, F extends Frame>(
   options: KeyedBatchOptions<F, A>,
-): (<L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Refused, BatchPayload<A, F>>) => {
+): (<L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Unfit, BatchPayload<A, F>>) => {
   const limits = checkOptions('options of batch', payloadOptions, options)
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
@@ -334,7 +328,12 @@ const ofPayloads = <A, F extends Frame>(
       },
       tooLarge: (payload, size) => tooLarge(payload, limits.maxBytes, size, payload.id),
       toBatch: (id, { items, members, byteLength }, closedBy) => ({
-        ...{ id, items, members, byteLength, frame, closedBy },
+        id,
+        items,
+        members,
+        byteLength,
+        frame,
+        closedBy,
       }),
       abandon: (batches, members) => abandoned([...batches, ...members]),
     })
@@ -342,7 +341,7 @@ const ofPayloads = <A, F extends Frame>(
 
 const ofItems = <A>(
   options: ItemBatchOptions<A>,
-): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Refused, ItemBatch<A>>) => {
+): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Unfit, ItemBatch<A>>) => {
   const limits = checkOptions('options of batch', strict(limitShape), options)
   const { sizeOf, abandoned = publishAsClosed(limits.clock) } = options
   const isSize = (size: number): boolean => Number.isFinite(size) && size >= 0

@@ -25,18 +25,18 @@ export interface BulkOptions<in A> {
   readonly sizeOf?: (item: A) => number
 }
 
-const shape = {
+const bulkShape = {
   maxCount: withDefault(wholeNumber('items', 1), 20),
   maxBytes: withDefault(limit('bytes'), 500_000),
   maxDelay: withDefault(timeLimit, 5_000),
   sizeOf: optional(func()),
 }
 
-export const bulkOptions = strict(shape)
+export const bulkOptions = strict(bulkShape)
 
 /** As many lists at a time as `maxInFlight` items make, and at least one. */
 export const lists = <A>(
-  { maxCount, maxBytes, maxDelay }: Decoded<typeof shape>,
+  { maxCount, maxBytes, maxDelay }: Decoded<typeof bulkShape>,
   maxInFlight: number,
   sizeOf: (item: A) => number,
 ): Shape<A, ReadonlyArray<A>> => ({

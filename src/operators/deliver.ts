@@ -93,16 +93,17 @@ const shape = {
 const inUse = new WeakSet<object>()
 
 const IN_USE =
-  'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use one deliver with route({ keyOf, open }) for several sinks'
+  'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use ' +
+  'one deliver with route({ keyOf, open }) for several sinks'
 
 /** Why an item cannot be counted, if it cannot. */
-const faultOf = <P>(sizeOf: (item: P) => number, item: P): Fault | undefined => {
+const sizeFault = <P>(sizeOf: (item: P) => number, item: P): Fault | undefined => {
   const size: unknown = sizeOf(item)
   if (typeof size === 'number' && size >= 0 && size < Infinity) return undefined
   return { path: '', message: `sizeOf must answer a number from 0, got ${kindOf(size)}` }
 }
 
-const run = <L, P, D>(
+const runRelay = <L, P, D>(
   source: ObservableEither<L, P>,
   sink: Sink<D>,
   outbox: Outbox<P>,
@@ -169,7 +170,7 @@ const run = <L, P, D>(
       enqueuing++
       whenAnswered(
         (): Awaitable<Either<Refusal, unknown>> => {
-          const fault = sizeOf && faultOf(sizeOf, item)
+          const fault = sizeOf && sizeFault(sizeOf, item)
           return fault === undefined ? work.offer(item) : left(invalid(item, [fault]))
         },
         (answer) => answered(isLeft(answer) ? answer.left : undefined),
@@ -258,12 +259,14 @@ export const deliver: Deliver = <S>(
     // No value is a Hint.
     const items$ = source as ObservableEither<L, P>
     if (batch === undefined)
-      return defer(() => run(items$, sink, given ?? memoryOutbox<P>(), one(maxInFlight), undefined, checked))
+      return defer(() =>
+        runRelay(items$, sink, given ?? memoryOutbox<P>(), one(maxInFlight), undefined, checked),
+      )
     const bulkSink = sink as Sink<unknown> as Sink<ReadonlyArray<P>>
     const sizeOf = (batch.sizeOf ?? byteLengthOf) as (item: P) => number
     const how = lists(batch, maxInFlight, sizeOf)
     return defer(() =>
-      run(items$, bulkSink, given ?? memoryOutbox<P>({ sizeOf: how.sizeOf }), how, sizeOf, checked),
+      runRelay(items$, bulkSink, given ?? memoryOutbox<P>({ sizeOf: how.sizeOf }), how, sizeOf, checked),
     )
   }
 }

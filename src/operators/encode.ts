@@ -53,10 +53,10 @@ const encodeOptions = strict({
   contentType: optional(text),
 })
 
-type Write<A> = <B extends A>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
+type WriteBody<A> = <B extends A>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
 
 /** How items are written, and the name of the function that writes them. */
-const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
+const writerOf = <A>(given: BodyWriter<A>): readonly [string, WriteBody<A>] => {
   if (typeof given === 'function')
     return ['toBody', (id, item, limit) => encodePayload(id, item, given(item), limit)]
   // Code without types may give anything.
@@ -65,7 +65,7 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
   const { toBytes, contentType } = given
   if (typeof contentType !== 'string' || !CONTENT_TYPE.test(contentType))
     throw new TypeError('encode: contentType must be one, such as application/x-protobuf')
-  const write: Write<A> = (id, item, limit) => {
+  const write: WriteBody<A> = (id, item, limit) => {
     const body: unknown = toBytes(item)
     if (typeof body === 'string' || body instanceof Uint8Array)
       return encodeBytes(id, item, body, contentType, limit)

@@ -52,7 +52,8 @@ export const sign = (
         // The type says so; code without types may still send one.
         if (payload.frame !== undefined && 'sentAt' in payload.frame)
           throw new TypeError(
-            'sign: the body of this batch has a time of sending, so it is not known yet: give the secret to the sink, webhook({ url, secret })',
+            'sign: the body of this batch has a time of sending, so it is not known yet: give ' +
+              'the secret to the sink, webhook({ url, secret })',
           )
         const isText = payload.members === undefined && payload.encoding === undefined
         return right(withSignature(payload, signer(isText ? payload.text : bytesOf(payload, 0))))

@@ -171,7 +171,7 @@ export interface Limits {
   /** Milliseconds from the first attempt's start, after which none starts. Infinity without a deadline. */
   readonly within: number
   /** Whether the receiver's `Retry-After` is obeyed. */
-  readonly honours: boolean
+  readonly obeysRetryAfter: boolean
 }
 
 /** Computes once for each policy: every retry asks (measured). */
@@ -184,7 +184,7 @@ const remembered = <T>(compute: (policy: RetryPolicy) => T): ((policy: RetryPoli
   }
 }
 
-const NONE: Limits = { retries: Infinity, within: Infinity, honours: false }
+const NONE: Limits = { retries: Infinity, within: Infinity, obeysRetryAfter: false }
 
 /** All the limits of a policy as one: either part of a combination may stop. */
 export const limitsOf = remembered((policy): Limits => {
@@ -200,14 +200,14 @@ export const limitsOf = remembered((policy): Limits => {
     case 'Deadline':
       return { ...NONE, within: policy.within }
     case 'RespectRetryAfter':
-      return { ...NONE, honours: true }
+      return { ...NONE, obeysRetryAfter: true }
     case 'Both': {
       const left = limitsOf(policy.left)
       const right = limitsOf(policy.right)
       return {
         retries: Math.min(left.retries, right.retries),
         within: Math.min(left.within, right.within),
-        honours: left.honours || right.honours,
+        obeysRetryAfter: left.obeysRetryAfter || right.obeysRetryAfter,
       }
     }
   }
@@ -229,7 +229,7 @@ export const showDuration = (ms: number): string => {
 }
 
 /** A combined policy inside a cap or a jitter stands in parentheses. */
-const within = (policy: RetryPolicy): string =>
+const bracketed = (policy: RetryPolicy): string =>
   parts(policy).length > 1 ? `(${show(policy)})` : show(policy)
 
 /** The parts that stand side by side, in words. `always` adds nothing, so it is not shown beside others. */
@@ -240,9 +240,9 @@ const parts = (policy: RetryPolicy): ReadonlyArray<string> => {
     case 'Exponential':
       return [`exponential from ${showDuration(policy.base)} x${String(policy.factor)}`]
     case 'CapDelay':
-      return [`${within(policy.policy)}, at most ${showDuration(policy.maxDelay)}`]
+      return [`${bracketed(policy.policy)}, at most ${showDuration(policy.maxDelay)}`]
     case 'FullJitter':
-      return [`${within(policy.policy)}, full jitter`]
+      return [`${bracketed(policy.policy)}, full jitter`]
     case 'LimitRetries':
       return [policy.maxRetries === 1 ? 'at most 1 retry' : `at most ${String(policy.maxRetries)} retries`]
     case 'Deadline':

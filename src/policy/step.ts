@@ -123,8 +123,8 @@ export const step = <A>(
   const failure = carried(progress?.lastFailure, verdict.left)
   if (failure._tag === 'Expired') return expired(item, failure)
   if (!isRetryable(failure)) return rejected(item, attempts, failure)
-  const { retries, within, honours } = limitsOf(policy)
-  const { due, because } = next(policy, honours, attempts, failure, now, random)
+  const { retries, within, obeysRetryAfter } = limitsOf(policy)
+  const { due, because } = next(policy, obeysRetryAfter, attempts, failure, now, random)
   if (attempts > retries || due >= firstAttemptAt + within) {
     const limit = attempts > retries ? 'attempts' : 'deadline'
     return expired(item, expiredFailure(attempts, firstAttemptAt, failure, limit))

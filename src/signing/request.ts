@@ -6,6 +6,7 @@
  */
 
 import { right, type Either } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { failed, verifierOf, type Mismatch, type Secrets, type VerifiedRequest } from './verify.ts'
 
@@ -39,50 +40,54 @@ export interface NodeRequest {
 
 const bodyConsumed = failed(
   'bodyConsumed',
-  "the request's body was read before, most often by a body parser, and its bytes are gone: call verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify option of express.json) and use verifyRaw, or use verifyParsed on what it made",
+  "the request's body was read before, most often by a body parser, and its bytes are gone: call " +
+    'verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify ' +
+    'option of express.json) and use verifyRaw, or use verifyParsed on what it made',
 )
 const unreadable = failed(
   'unreadable',
-  'the request broke off before its body was complete, or is neither a web Request nor a Node IncomingMessage',
+  'the request broke off before its body was complete, or is neither a web Request nor a Node ' +
+    'IncomingMessage',
 )
 const decoded = failed(
   'badBody',
   'the body came decoded, and wrong bytes do not survive that: leave out setEncoding',
 )
-const tooLarge = (maxBytes: number): Either<Mismatch, never> =>
+const bodyTooLarge = (maxBytes: number): Either<Mismatch, never> =>
   failed('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
 
-type Body = Either<Mismatch, Uint8Array>
-
-const ignore = (): void => undefined
+type BodyResult = Either<Mismatch, Uint8Array>
 
 /** The whole body. Rejects if it breaks off. `stop` is called when nothing more is read. */
 const readAll = async (
   next: () => Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>,
   stop: () => unknown,
   maxBytes: number,
-): Promise<Body> => {
+): Promise<BodyResult> => {
   const body = byteBuffer()
   try {
     for (;;) {
       const { done, value } = await next()
       if (done === true) return right(body.bytes())
       if (!(value instanceof Uint8Array)) return decoded
-      if (!(body.size() + value.byteLength <= maxBytes)) return tooLarge(maxBytes)
+      if (!(body.size() + value.byteLength <= maxBytes)) return bodyTooLarge(maxBytes)
       body.add(value)
     }
   } finally {
     // The verdict does not wait for the sender's side to end.
-    Promise.resolve(stop()).catch(ignore)
+    Promise.resolve(stop()).catch(constVoid)
   }
 }
 
-const isWeb = (request: WebRequest | NodeRequest): request is WebRequest =>
+const isWebRequest = (request: WebRequest | NodeRequest): request is WebRequest =>
   typeof request.headers.get === 'function'
 
 /** The body of a request, at most `maxBytes`. Rejects if it breaks off. */
-export const bodyOf = (request: WebRequest | NodeRequest, maxBytes: number): Promise<Body> | Body => {
-  if (isWeb(request)) {
+export const readRequest = (
+  request: WebRequest | NodeRequest,
+  maxBytes: number,
+): Promise<BodyResult> | BodyResult => {
+  if (isWebRequest(request)) {
     if (request.bodyUsed || request.body?.locked === true) return bodyConsumed
     if (request.body === null) return right(new Uint8Array(0))
     const reader = request.body.getReader()
@@ -137,11 +142,11 @@ export const verifyRequest = async (
     throw new TypeError(`verifyRequest: unknown option ${JSON.stringify(name)}: give { maxBytes }`)
   try {
     const header = (name: string): unknown =>
-      isWeb(request) ? request.headers.get(name) : request.headers[name]
+      isWebRequest(request) ? request.headers.get(name) : request.headers[name]
     const verifier = verifierOf(secrets, header('x-signature'))
     if (verifier._tag === 'Left') return verifier
-    if (Number(header('content-length')) > maxBytes) return tooLarge(maxBytes)
-    const body = await bodyOf(request, maxBytes)
+    if (Number(header('content-length')) > maxBytes) return bodyTooLarge(maxBytes)
+    const body = await readRequest(request, maxBytes)
     if (body._tag === 'Left') return body
     const result = verifier.right(body.right)
     if (result._tag === 'Left') return result

@@ -27,8 +27,8 @@ const BLOCK = 64
 const DIGEST = 20
 
 /** Shared by all signers, because each signs in one go. A longer body takes the slower way. */
-const shared = Buffer.allocUnsafeSlow(65_536)
-const MAX_SHARED = shared.length - BLOCK
+const digestBuffer = Buffer.allocUnsafeSlow(65_536)
+const MAX_SHARED = digestBuffer.length - BLOCK
 
 /**
  * HMAC-SHA1 (RFC 2104) as two plain digests: in Node 20 `createHmac` takes 1.4 µs before it has seen a byte,
@@ -47,10 +47,10 @@ const hmacSha1 = (key: Buffer): Signer => {
     if ((isText ? 3 * body.length : body.length) > MAX_SHARED)
       return createHmac('sha1', key).update(body).digest('hex')
     let size = body.length
-    if (isText) size = shared.write(body, BLOCK)
-    else shared.set(body, BLOCK)
-    shared.set(inner)
-    outer.write(hash('sha1', shared.subarray(0, BLOCK + size), 'binary'), BLOCK, 'latin1')
+    if (isText) size = digestBuffer.write(body, BLOCK)
+    else digestBuffer.set(body, BLOCK)
+    digestBuffer.set(inner)
+    outer.write(hash('sha1', digestBuffer.subarray(0, BLOCK + size), 'binary'), BLOCK, 'latin1')
     return hash('sha1', outer, 'hex')
   }
 }
@@ -64,7 +64,7 @@ const face: object = Object.freeze({
   [Symbol.for('nodejs.util.inspect.custom')]: hidden,
 })
 
-const faultOf = (text: unknown): string | undefined => {
+const secretFault = (text: unknown): string | undefined => {
   if (typeof text !== 'string') return 'must be a string'
   if (text === '') return 'must not be empty'
   if (text.trim() !== text)
@@ -89,7 +89,7 @@ const faultOf = (text: unknown): string | undefined => {
  *   console.log(String(secret.right), signatureOf(secret.right, '{}').length) // => [secret] 40
  */
 export const secretFrom = (text: unknown): Either<Fault, Secret> => {
-  const message = faultOf(text)
+  const message = secretFault(text)
   if (message !== undefined) return left({ path: '', message })
   // The brand exists in types only, so no expression has this type by itself.
   const secret = Object.freeze(Object.create(face)) as Secret

@@ -109,8 +109,11 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
     return failed(
       'mismatch',
       O.exists((other: string) => positionOf(other) >= 0)(rewritten(body))
-        ? 'the raw body does not match, but its re-serialised form does: something on the way wrote the JSON anew, or the sender signs another form than it sends; give the bytes as they arrived, or use verifyParsed'
-        : 'the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
+        ? 'the raw body does not match, but its re-serialised form does: something on the way ' +
+            'wrote the JSON anew, or the sender signs another form than it sends; give the bytes as ' +
+            'they arrived, or use verifyParsed'
+        : 'the signature belongs to another body or another secret: compare the secrets, and see ' +
+            'that nothing changes the body on the way',
     )
   })
 }

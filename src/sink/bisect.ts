@@ -19,17 +19,17 @@ const bisectionOptions = strict({
 })
 
 const TOO_LATE = retryable('late', { detail: 'the deadline came before the request could start' })
-const LATE: Verdict = left(TOO_LATE)
-const COMMA = 1
+const LATE_PART: Verdict = left(TOO_LATE)
+const COMMA_BYTES = 1
 
-const membersOf = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
+const memberVerdicts = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
   failure?._tag === 'PartlyFailed' && failure.members.length === count ? failure.members : undefined
 
 /** The payload of some members: the batch itself for all of them, else those in their order. */
 const payloadOf = <A>(batch: BatchPayload<A>, positions: ReadonlyArray<number>): BatchPayload<A> => {
   if (positions.length === batch.members.length) return batch
   const members = positions.flatMap((at) => batch.members[at] ?? [])
-  const sum = members.reduce((bytes, { byteLength }) => bytes + byteLength + COMMA, -COMMA)
+  const sum = members.reduce((bytes, { byteLength }) => bytes + byteLength + COMMA_BYTES, -COMMA_BYTES)
   return {
     ...batch,
     items: members.map(({ items: [item] }) => item),
@@ -43,7 +43,7 @@ const isSame = (one: Failure, other: Failure): boolean =>
 
 /** The attempt for some members, with their own last failure: a single one if they all share it. */
 const attemptFor = (attempt: Attempt, count: number, positions: ReadonlyArray<number>): Attempt => {
-  const all = membersOf(attempt.lastFailure, count)
+  const all = memberVerdicts(attempt.lastFailure, count)
   if (all === undefined) return attempt
   const members = positions.flatMap((at) => all[at] ?? [])
   const [first] = members
@@ -106,13 +106,13 @@ export const withBisection = (
   return <A>(sink: Sink<BatchPayload<A>>) =>
     makeLayer<BatchPayload<A>>(sink, (subscribe, clock) => (batch, attempt, observer) => {
       const count = batch.members.length
-      const known = membersOf(attempt.lastFailure, count) ?? []
+      const known = memberVerdicts(attempt.lastFailure, count) ?? []
       /** One for each member, by position. */
       const verdicts = batch.members.map((_, at): Verdict => {
         const before = known[at]
-        return before !== undefined && isFinal(before) ? before : LATE
+        return before !== undefined && isFinal(before) ? before : LATE_PART
       })
-      const open = verdicts.flatMap((verdict, at) => (verdict === LATE ? [at] : []))
+      const open = verdicts.flatMap((verdict, at) => (verdict === LATE_PART ? [at] : []))
       /** Positions that are still to be sent, the next part last. An empty batch is sent too. */
       const parts = open.length > 0 || count === 0 ? [open] : []
       /** The status for which a part was divided in this attempt. */
@@ -149,7 +149,7 @@ export const withBisection = (
           dividedBy = status
           return
         }
-        const members = membersOf(failure, part.length)
+        const members = memberVerdicts(failure, part.length)
         if (part.length === count) whole = verdict
         else if (members !== undefined) {
           for (const [place, at] of part.entries()) verdicts[at] = members[place] ?? verdict
@@ -159,7 +159,7 @@ export const withBisection = (
 
       const verdictOf = (): Verdict => {
         if (whole !== undefined) return whole
-        const [first = LATE] = verdicts
+        const [first = LATE_PART] = verdicts
         const isOne = verdicts.every((each) =>
           each._tag === 'Left' && first._tag === 'Left' ? each.left === first.left : each._tag === first._tag,
         )

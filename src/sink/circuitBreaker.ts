@@ -12,7 +12,7 @@ export interface CircuitBreakerOptions {
   readonly openTimeout?: number
 }
 
-const optionsOf = strict({
+const breakerOptions = strict({
   failures: withDefault(wholeNumber('failures', 1), 5),
   openTimeout: withDefault(wholeNumber('ms', 1), 30_000),
 })
@@ -36,7 +36,7 @@ const optionsOf = strict({
  * console.log(spared.name) // => crm
  */
 export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer => {
-  const { failures, openTimeout } = checkOptions('options of withCircuitBreaker', optionsOf, options)
+  const { failures, openTimeout } = checkOptions('options of withCircuitBreaker', breakerOptions, options)
 
   return gateLayer((now) => {
     let failed = 0

@@ -38,7 +38,7 @@ interface Rules {
   readonly together: (verdicts: ReadonlyArray<Verdict>, name: string, names: ReadonlyArray<string>) => Verdict
 }
 
-const LATE: Verdict = E.left(
+const NOT_ASKED_IN_TIME: Verdict = E.left(
   retryable('late', { detail: 'the deadline came before it was asked; no request was sent' }),
 )
 
@@ -81,7 +81,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   /**
    * Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer.
    */
-  const stands = (answer: Verdict, at: number): boolean =>
+  const isSettled = (answer: Verdict, at: number): boolean =>
     answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > at
 
   const together = (answers: ReadonlyArray<Verdict | undefined>): Verdict => {
@@ -101,7 +101,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       // The first attempt remembers nothing: it is most of them.
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
       const answers = before.map((answer) =>
-        answer !== undefined && stands(answer, nowOf(attempt)) ? answer : undefined,
+        answer !== undefined && isSettled(answer, nowOf(attempt)) ? answer : undefined,
       )
       const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
       const shared = attempt[SHARED] ?? (open.length > 1 ? { work: undefined } : undefined)
@@ -159,7 +159,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
           // In turn: only when the one before it has failed.
           if (rules.isInTurn && (verdict !== undefined || unanswered !== open.length - asked)) break
           asked++
-          if (asked > 1 && rules.isInTurn && nowOf(attempt) >= until) answer(each.at, LATE)
+          if (asked > 1 && rules.isInTurn && nowOf(attempt) >= until) answer(each.at, NOT_ASKED_IN_TIME)
           else ask(each)
         }
         if (verdict !== undefined) observer.next(verdict)

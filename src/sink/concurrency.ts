@@ -1,4 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
 import type { Observer } from 'rxjs'
 import { isTurnOver, nextTurn, steady, type Cancel } from '../core/clock.ts'
 import { drainLoop, type DrainLoop } from '../core/drainLoop.ts'
@@ -22,10 +23,8 @@ export interface ConcurrencyOptions<in A> {
   readonly onEvent?: Listener
 }
 
-const ignore = (): void => undefined
-
 const FULL: Verdict = left(retryable('queueFull'))
-const LATE: Verdict = left(
+const NOT_STARTED_IN_TIME: Verdict = left(
   retryable('late', { detail: 'the deadline came while it waited for a free place' }),
 )
 
@@ -83,7 +82,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     const { queue, attempt } = this
     if (queue.now() >= attempt.until) {
       this.state = 'over'
-      answer(this.observer, LATE)
+      answer(this.observer, NOT_STARTED_IN_TIME)
       return
     }
     this.state = 'running'
@@ -134,7 +133,7 @@ const concurrencyOptions = strict({
   concurrency: wholeNumber('deliveries', 1),
   queue: withDefault(wholeNumber('deliveries', 0), 1_000),
   by: optional(func<(item: never) => unknown>()),
-  onEvent: withDefault(func<Listener>(), ignore),
+  onEvent: withDefault(func<Listener>(), constVoid),
 })
 
 /** As `withConcurrency`. A fair one continues long starts in the next turn of the event loop. */
@@ -170,7 +169,7 @@ export const concurrencyLayer = <B>(
         const queue = queues.get(key) ?? makeQueue(key)
         if (queue.running + queue.waiting.size() >= maxCount) {
           const { number } = attempt
-          callSafely(onEvent, { _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number }, ignore)
+          callSafely(onEvent, { _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number }, constVoid)
           return answer(observer, FULL)
         }
         const delivery = new LimitedDelivery(queue, item, attempt, observer)

@@ -31,7 +31,7 @@ interface Shared {
 
 const duplicate = (receipt: Receipt): Verdict => right({ ...receipt, duplicate: true })
 
-const repeated = (verdict: Verdict): Verdict =>
+const asDuplicate = (verdict: Verdict): Verdict =>
   verdict._tag === 'Right' ? duplicate(verdict.right) : verdict
 
 /**
@@ -93,7 +93,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         const running = inFlight.get(key)
         if (running !== undefined) {
           running.observers.add(observer)
-          if (running.verdict !== undefined) observer.next(repeated(running.verdict))
+          if (running.verdict !== undefined) observer.next(asDuplicate(running.verdict))
           return () => leave(key, running, observer)
         }
 
@@ -108,7 +108,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
             shared.verdict = verdict
             if (verdict._tag === 'Right') remember(key, verdict)
             for (const each of [...shared.observers])
-              each.next(each === observer ? verdict : repeated(verdict))
+              each.next(each === observer ? verdict : asDuplicate(verdict))
           },
           complete: () => end((each) => each.complete()),
           error: (defect) => end((each) => each.error(defect)),

@@ -10,19 +10,6 @@ import { clockOf, nowOf, type Attempt, type Sink } from './sink.ts'
 import { statusTable, verdictOf as statusVerdict } from './status.ts'
 import { withTimeout } from './timeout.ts'
 
-/** FNV-1a, 32 bits: tells two queries apart in a name and shows neither. */
-const fingerprint = (text: string): string => {
-  let hash = 0x811c9dc5
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
-  return (hash >>> 0).toString(16).padStart(8, '0')
-}
-
-/**
- * The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one.
- */
-export const nameOf = ({ origin, pathname, search }: URL): string =>
-  search === '' ? origin + pathname : `${origin}${pathname}?${fingerprint(search)}`
-
 /** The second parameter of a handler. */
 export interface HandlerContext {
   /** Aborted when the delivery is cancelled. Made when it is first read. */
@@ -76,7 +63,7 @@ const retryAfterOf = (headers: unknown): string | ReadonlyArray<string> | undefi
 }
 
 /** Bytes of a body that are read before its stream is destroyed. */
-const MAX_DRAINED = 16_384
+export const MAX_DRAINED = 16_384
 
 /** The used part of a stream of Node. */
 interface Stream {
@@ -85,12 +72,12 @@ interface Stream {
   readonly destroy: () => void
 }
 const isStream = (value: unknown): value is Stream => hasFunctions(value, ['on', 'pipe', 'destroy'])
-const isWeb = (value: unknown): value is { readonly cancel: () => Promise<void> } =>
+const isWebStream = (value: unknown): value is { readonly cancel: () => Promise<void> } =>
   hasFunctions(value, ['cancel', 'getReader'])
 
 /** Drops a body that the host has not begun to read: it would hold its connection. */
 const drop = (body: unknown): void => {
-  if (isWeb(body)) body.cancel().catch(() => undefined)
+  if (isWebStream(body)) body.cancel().catch(() => undefined)
   if (!isStream(body) || body.readableFlowing !== null) return
   let left = MAX_DRAINED
   body

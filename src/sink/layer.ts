@@ -18,16 +18,16 @@ import { clockOf, isSink, type Attempt, type Layer, type Sink } from './sink.ts'
  */
 export type Subscribe<in A> = (item: A, attempt: Attempt, observer: Observer<Verdict>) => Cancel
 
-type Deliver<A> = Sink<A>['deliver']
+type DeliverFunction<A> = Sink<A>['deliver']
 
 /** The `Subscribe` of a `deliver` of `makeSink`. By function: a changed copy of a sink has another one. */
-const starts = new WeakMap<Deliver<never>, Subscribe<never>>()
+const starts = new WeakMap<DeliverFunction<never>, Subscribe<never>>()
 
 /** The teardown of something that leaves nothing behind. */
 export const nothingToCancel: Cancel = () => undefined
 
 /** Holds one delivery to the contract: one verdict at most, one end, and nothing after end or cancel. */
-class Delivery implements Observer<Verdict> {
+class HeldDelivery implements Observer<Verdict> {
   /** Undefined when the delivery has ended or is cancelled. */
   private observer: Observer<Verdict> | undefined
   private teardown: Cancel | undefined
@@ -73,7 +73,7 @@ class Delivery implements Observer<Verdict> {
 const holding =
   <A>(subscribe: Subscribe<A>): Subscribe<A> =>
   (item, attempt, observer) => {
-    const delivery = new Delivery(observer)
+    const delivery = new HeldDelivery(observer)
     try {
       delivery.add(subscribe(item, attempt, delivery))
     } catch (defect) {
@@ -95,7 +95,7 @@ export const makeSink = <A>(
   isHeld = false,
 ): Sink<A> => {
   const start = isHeld ? subscribe : holding(subscribe)
-  const deliver: Deliver<A> = (item, attempt) =>
+  const deliver: DeliverFunction<A> = (item, attempt) =>
     new Observable((subscriber) => start(item, attempt, subscriber))
   starts.set(deliver, start)
   return {

@@ -1,9 +1,10 @@
 /** `headrace/sinks/ndjson`: a sink that writes lines. @module */
 import * as E from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { Clock } from '../core/clock.ts'
-import { refused, retryable, sinkClosed, type Failure, type Refused } from '../core/failure.ts'
+import { codeOf, refused, retryable, sinkClosed, type Failure, type Refused } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, text } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
@@ -20,8 +21,6 @@ export interface LineOutput {
   /** Closes at once. */
   readonly drop: () => void
 }
-
-const ignore = (): void => undefined
 
 /** False if a process died in the middle of the last line: appending to it would damage the next one too. */
 const endsInNewline = (path: string): boolean => {
@@ -53,8 +52,8 @@ export const lineFile = (path: string): LineOutput => {
     const isWhole = endsInNewline(path)
     const opened = createWriteStream(path, { flags: 'a', mode: 0o600 })
     // Each write gets its error in its callback; without a listener Node would end the process for it.
-    opened.on('error', ignore)
-    if (!isWhole) opened.write('\n', ignore)
+    opened.on('error', constVoid)
+    if (!isWhole) opened.write('\n', constVoid)
     return opened
   }
 
@@ -86,7 +85,7 @@ export const lineFile = (path: string): LineOutput => {
 const lineStream = (stream: Writable): LineOutput => {
   let isClosed = false
   // Each write gets its error in its callback; without a listener Node would end the process for it.
-  stream.on('error', ignore)
+  stream.on('error', constVoid)
   return {
     write: (line, done) => {
       stream.write(line + '\n', done)
@@ -96,7 +95,7 @@ const lineStream = (stream: Writable): LineOutput => {
       isClosed = true
       const release = (): void => {
         // A failed stream tells its listeners after its writers.
-        if (stream.writable) stream.off('error', ignore)
+        if (stream.writable) stream.off('error', constVoid)
         done()
       }
       // An empty write is done after those before it.
@@ -120,7 +119,7 @@ export interface NdjsonOptions<A> {
   readonly format?: (item: A) => string
 }
 
-const ndjsonOptions = strict({
+const outputOptions = strict({
   name: optional(text),
   format: optional(func()),
 })
@@ -128,7 +127,7 @@ const ndjsonOptions = strict({
 const badFormat = (detail: string): E.Either<Refused, string> => E.left(refused('format', { detail }))
 
 /** The line of an item. An error of `format` may quote the item, so only its kind is reported. */
-const lineOf = <A>(item: A, format: (item: A) => string): E.Either<Refused, string> => {
+const formatted = <A>(item: A, format: (item: A) => string): E.Either<Refused, string> => {
   try {
     const line: unknown = format(item)
     if (typeof line !== 'string') return badFormat('the item has no JSON form')
@@ -137,9 +136,6 @@ const lineOf = <A>(item: A, format: (item: A) => string): E.Either<Refused, stri
     return badFormat(`format threw ${error instanceof Error ? error.name : typeof error}`)
   }
 }
-
-const codeOf = (error: Error): string =>
-  'code' in error && typeof error.code === 'string' ? error.code : error.name
 
 /**
  * Writes one line for each item, to a stream of yours or appended to a file, which is made for this user
@@ -158,7 +154,7 @@ const codeOf = (error: Error): string =>
  * sink.deliver({ id: 'e1' }, onlyAttempt).subscribe() // {"id":"e1"}
  */
 export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> = {}): Sink<A> => {
-  const given = checkOptions('options of ndjson', ndjsonOptions, options)
+  const given = checkOptions('options of ndjson', outputOptions, options)
   const { name = typeof target === 'string' ? target : 'ndjson' } = given
   const { format } = options
   const write = (item: A, clock: Clock): string =>
@@ -168,7 +164,9 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   const ended = E.left(refused('closed', { detail: 'the stream is closed' }))
 
   const failureOf = (error: Error): Failure =>
-    (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', { detail: codeOf(error) })
+    (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', {
+      detail: codeOf(error) || error.name,
+    })
 
   let closing: Promise<void> | undefined
   const close = (within: number, clock: Clock): Promise<void> =>
@@ -187,7 +185,9 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
     name,
     (item, attempt, observer) => {
       if (closing !== undefined) return answer(observer, E.left(sinkClosed(name, nowOf(attempt))))
-      const line = output.isOpen() ? lineOf(item, format ?? ((each) => write(each, clockOf(attempt)))) : ended
+      const line = output.isOpen()
+        ? formatted(item, format ?? ((each) => write(each, clockOf(attempt))))
+        : ended
       if (E.isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
         answer(observer, error instanceof Error ? E.left(failureOf(error)) : written)

@@ -12,13 +12,13 @@ export interface RateLimitOptions {
   readonly burst?: number
 }
 
-const optionsOf = strict({
+const rateOptions = strict({
   perSecond: wholeNumber('deliveries', 1),
   burst: optional(wholeNumber('deliveries', 1)),
 })
 
 /** The cost of one start. */
-const START = 1_000
+const START_COST = 1_000
 
 /**
  * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t
@@ -37,7 +37,7 @@ const START = 1_000
  * console.log(polite.name) // => crm
  */
 export const withRateLimit = (options: RateLimitOptions): Layer => {
-  const { perSecond, burst = perSecond } = checkOptions('options of withRateLimit', optionsOf, options)
+  const { perSecond, burst = perSecond } = checkOptions('options of withRateLimit', rateOptions, options)
   const detail = `above ${String(perSecond)} deliveries a second; not started`
 
   return gateLayer((now) => {
@@ -50,12 +50,12 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
 
     const holdBack = (): Verdict | undefined => {
       const time = (now() - origin) * perSecond
-      const free = fullAt - (burst - 1) * START
+      const free = fullAt - (burst - 1) * START_COST
       if (free <= time) {
-        fullAt = Math.max(fullAt, time) + START
+        fullAt = Math.max(fullAt, time) + START_COST
         return undefined
       }
-      lastGiven = Math.max(free, lastGiven + START)
+      lastGiven = Math.max(free, lastGiven + START_COST)
       return left(retryable('held', { notBefore: origin + Math.ceil(lastGiven / perSecond), detail }))
     }
     return { holdBack }

@@ -39,7 +39,7 @@ export interface RoutedSink<in A, in K> extends Sink<A> {
 type HowToClose = Parameters<Sink<never>['close']>[0]
 
 /** A sink that is open. */
-interface Open<A> {
+interface OpenRoute<A> {
   readonly sink: Sink<A>
   readonly subscribe: Subscribe<A>
   /** Of its last delivery. */
@@ -77,23 +77,23 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
     retryable('held', { detail: `all ${String(maxCount)} sinks are in use; not started` }),
   )
   /** Those idle for longest come first: a sink that becomes idle moves to the end. */
-  const sinks = new Map<K, Open<A>>()
+  const sinks = new Map<K, OpenRoute<A>>()
   /** Replaced, and still in use: beside `maxCount`. */
-  const retired = new Set<Open<A>>()
+  const retired = new Set<OpenRoute<A>>()
 
   /** Async, because a sink of the host may throw at once, here in a timer. */
-  const close = async (key: K, { sink, cancelIdle }: Open<A>, how: HowToClose): Promise<void> => {
+  const close = async (key: K, { sink, cancelIdle }: OpenRoute<A>, how: HowToClose): Promise<void> => {
     cancelIdle()
     if (sinks.get(key)?.sink === sink) sinks.delete(key)
     await sink.close(how)
   }
 
   /** A failed close of a sink that is no longer needed costs no item. */
-  const closeIdle = (key: K, idle: Open<A>): void => {
+  const closeIdle = (key: K, idle: OpenRoute<A>): void => {
     close(key, idle, { timeout: CLOSE_TIMEOUT, clock: idle.clock }).catch(() => undefined)
   }
 
-  const release = (key: K, used: Open<A>): void => {
+  const release = (key: K, used: OpenRoute<A>): void => {
     used.running--
     if (used.running > 0) return
     if (retired.delete(used)) closeIdle(key, used)
@@ -103,7 +103,7 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
     used.cancelIdle = used.clock.schedule(idleTimeout, () => closeIdle(key, used), { holds: false })
   }
 
-  const sinkOf = (key: K, clock: Clock): Open<A> | Verdict => {
+  const sinkOf = (key: K, clock: Clock): OpenRoute<A> | Verdict => {
     const known = sinks.get(key)
     if (known !== undefined) return known
     const isFull = sinks.size >= maxCount
@@ -113,7 +113,7 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
     if (sink === undefined) return NO_ROUTE
     if (idle !== undefined) closeIdle(...idle)
     const subscribe = subscribeTo(sink)
-    const made: Open<A> = { sink, subscribe, clock, running: 0, cancelIdle: nothingToCancel }
+    const made: OpenRoute<A> = { sink, subscribe, clock, running: 0, cancelIdle: nothingToCancel }
     sinks.set(key, made)
     return made
   }

@@ -54,7 +54,7 @@ const FIRST_HALF_OF_A_PAIR = /[\ud800-\udbff]$/
 /**
  * `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8` instead.
  */
-const encode = (text: string): Buffer =>
+const toBytes = (text: string): Buffer =>
   Buffer.concat(
     text.split(LONE_SURROGATE).map((part) => (LONE_SURROGATE.test(part) ? INVALID : Buffer.from(part))),
   )
@@ -62,7 +62,7 @@ const encode = (text: string): Buffer =>
 const bad = (line: number, reason: BadLine['reason'], detail: string, character?: number): Result =>
   left({ _tag: 'BadLine', line, reason, detail, ...(character !== undefined && { character }) })
 
-const parse = (line: number, text: string): Result => {
+const parseLine = (line: number, text: string): Result => {
   try {
     return right({ line, value: JSON.parse(text) as unknown, text })
   } catch {
@@ -73,7 +73,7 @@ const parse = (line: number, text: string): Result => {
   }
 }
 
-const read = async function* (
+const readLines = async function* (
   readable: AsyncIterable<Uint8Array | string>,
   maxBytes: number,
 ): AsyncIterable<Result> {
@@ -93,7 +93,7 @@ const read = async function* (
     }
     const text = before + chunk
     halfPair = FIRST_HALF_OF_A_PAIR.exec(text)?.[0] ?? ''
-    return encode(text.slice(0, text.length - halfPair.length))
+    return toBytes(text.slice(0, text.length - halfPair.length))
   }
 
   const hold = (part: Buffer): void => {
@@ -116,7 +116,7 @@ const read = async function* (
       return bad(number, 'tooLong', `longer than ${String(maxBytes)} bytes`)
     if (!isUtf8(bytes)) return bad(number, 'notUtf8', 'not UTF-8: save the file in that encoding')
     const text = bytes.toString('utf8')
-    return BLANK.test(text) ? undefined : parse(number, text)
+    return BLANK.test(text) ? undefined : parseLine(number, text)
   }
 
   for await (const chunk of readable) {
@@ -160,5 +160,5 @@ export const ndjsonLines = (
   options: NdjsonLineOptions = {},
 ): AsyncIterable<Either<BadLine, Line>> => {
   const { maxBytes } = checkOptions('options of ndjson', ndjsonOptions, options)
-  return read(readable, maxBytes)
+  return readLines(readable, maxBytes)
 }

@@ -46,7 +46,7 @@ const pullOptions = strict({
 const ITEMS_PER_TURN = 256
 
 /** Milliseconds without an output, while the window is used up, until there is a warning. */
-const STANDSTILL = 10_000
+const WARN_AFTER = 10_000
 
 /** The item of an outcome or of a `Skipped`, the input of a refusal, the right side of an `Either`. */
 const subjectOf = (output: unknown): unknown => {
@@ -59,7 +59,8 @@ const subjectOf = (output: unknown): unknown => {
 }
 
 const standstill = (window: number): string =>
-  `nothing came out for 10 s, and the window of ${String(window)} items is used up: the sink is slow or down, or an operator drops or joins items (use filterRight, or give creditOf)`
+  `nothing came out for 10 s, and the window of ${String(window)} items is used up: the sink is ` +
+  'slow or down, or an operator drops or joins items (use filterRight, or give creditOf)'
 
 /** A batch may hold batches. */
 const countOf = (item: unknown): number =>
@@ -124,7 +125,7 @@ export const pull = <T, R>(
     const watch = (): void => {
       cancelWarning = undefined
       if (inPipeline < window || isOver || isWarned) return
-      const rest = fullSince + STANDSTILL - clock.monotonic()
+      const rest = fullSince + WARN_AFTER - clock.monotonic()
       if (rest > 0) cancelWarning = clock.schedule(rest, watch)
       else {
         isWarned = true

@@ -62,7 +62,7 @@ export interface Push<T> extends AsyncIterable<T, undefined, undefined> {
   readonly stats: () => PushStats
 }
 
-const bounds = strict({
+const pushBounds = strict({
   maxCount: withDefault(wholeNumber('items', 1), 10_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 32 * 1024 * 1024),
 })
@@ -92,7 +92,7 @@ const TAKEN: Either<never, void> = right(undefined)
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock, ...given } = options
-  const { maxCount: maxCount, maxBytes } = checkOptions('push options', bounds, given)
+  const { maxCount: maxCount, maxBytes } = checkOptions('push options', pushBounds, given)
   const limits = { maxCount, maxBytes }
   const held = queue<{ readonly item: T; readonly size: number }>()
   const readers = queue<(result: IteratorResult<T, undefined>) => void>()

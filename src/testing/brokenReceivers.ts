@@ -14,7 +14,7 @@ export interface BrokenReceiver {
 type Judge = (text: string, signature: string, right: string) => number
 
 /** `read`: its reading of the body. */
-const broken = (
+const brokenReceiver = (
   vector: string,
   makeJudge: () => Judge,
   read: (body: Buffer) => string = String,
@@ -38,27 +38,27 @@ const answering =
     signature === right ? answer(text) : 401
 
 /** JSON, parsed, and written anew with sorted keys. */
-const rewritten = (body: Buffer): string => {
+const sortedJson = (body: Buffer): string => {
   const fields = Object.entries(JSON.parse(String(body)) as object)
   return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
 /** Receivers with one fault each, by name, to test a check: `loopbackReceiver(script(secret))`. */
 export const brokenReceivers = {
-  'verifies the parsed body with sorted keys': broken('kind/track', answering, rewritten),
-  'reads the body as Latin-1': broken('body/unicode', answering, (body) => body.toString('latin1')),
-  'strips the body before it verifies': broken('body/white-space-around', answering, (body) =>
+  'verifies the parsed body with sorted keys': brokenReceiver('kind/track', answering, sortedJson),
+  'reads the body as Latin-1': brokenReceiver('body/unicode', answering, (body) => body.toString('latin1')),
+  'strips the body before it verifies': brokenReceiver('body/white-space-around', answering, (body) =>
     String(body).trim(),
   ),
-  'accepts requests without a signature': broken(
+  'accepts requests without a signature': brokenReceiver(
     'signature/missing',
     () => (_, signature, right) => (['', right].includes(signature) ? 200 : 401),
   ),
-  'answers 500 to a wrong signature': broken(
+  'answers 500 to a wrong signature': brokenReceiver(
     'signature/wrong-key',
     () => (_, signature, right) => (signature === right ? 200 : 500),
   ),
-  'never answers to a group': broken('kind/group', () =>
+  'never answers to a group': brokenReceiver('kind/group', () =>
     answering((text) => (text.includes('"type":"group"') ? 0 : 200)),
   ),
 } satisfies Readonly<Record<string, BrokenReceiver>>

@@ -61,12 +61,12 @@ const NOT_SENT = `not sent: there was no answer to the ${String(MAX_SILENT)} vec
 /** Characters of a body in a report. */
 const MAX_SHOWN = 200
 
-type Seen = Pick<VectorResult, 'status' | 'ms' | 'seen'>
+type SeenAnswer = Pick<VectorResult, 'status' | 'ms' | 'seen'>
 
-type Target = Required<Pick<CheckReceiverOptions, 'headers' | 'tls'>> & { readonly url: URL }
+type CheckedUrl = Required<Pick<CheckReceiverOptions, 'headers' | 'tls'>> & { readonly url: URL }
 
 /** Posts once, on a connection of its own. Of the answer only the status is read. */
-const post = ({ url, headers, tls }: Target, { request, expect }: ReceiverVector): Promise<Seen> =>
+const post = ({ url, headers, tls }: CheckedUrl, { request, expect }: ReceiverVector): Promise<SeenAnswer> =>
   new Promise((resolve) => {
     const { method, body } = request
     const allHeaders = { ...headers, ...request.headers, 'Content-Length': Buffer.byteLength(body) }
@@ -95,10 +95,10 @@ const post = ({ url, headers, tls }: Target, { request, expect }: ReceiverVector
     outgoing.end(body)
   })
 
-const play = async (target: Target, vector: ReceiverVector): Promise<VectorResult> => {
+const playVector = async (target: CheckedUrl, vector: ReceiverVector): Promise<VectorResult> => {
   const { request, expect } = vector
   const { times = 1, atOnce = 1 } = request
-  const all: Seen[] = []
+  const all: SeenAnswer[] = []
   for (let n = 0; n < times; n++)
     all.push(...(await Promise.all(Array.from({ length: atOnce }, () => post(target, vector)))))
   const wrong = all.find(
@@ -109,7 +109,7 @@ const play = async (target: Target, vector: ReceiverVector): Promise<VectorResul
 }
 
 /** The answer that a vector expects, in words. */
-export const expectedOf = ({ expect }: ReceiverVector): string =>
+export const expectedAnswer = ({ expect }: ReceiverVector): string =>
   `${expect.status} within ${String(expect.withinMs)} ms`
 
 const showResult = ({ vector, passed, seen }: VectorResult): string => {
@@ -121,7 +121,7 @@ const showResult = ({ vector, passed, seen }: VectorResult): string => {
   const sent = request.body.slice(0, MAX_SHOWN) + (request.body.length > MAX_SHOWN ? '…' : '')
   return `${head}
          sent      ${sent}
-         expected  ${expectedOf(vector)}
+         expected  ${expectedAnswer(vector)}
          seen      ${seen}
          why       ${why}`
 }
@@ -160,7 +160,7 @@ export const checkReceiver = async (
   let silent = 0
   for (const vector of receiverVectors(secret, timeout)) {
     const notSent = { vector, passed: false, status: undefined, ms: 0, seen: NOT_SENT }
-    const result = silent < MAX_SILENT ? await play({ ...checked, url }, vector) : notSent
+    const result = silent < MAX_SILENT ? await playVector({ ...checked, url }, vector) : notSent
     results.push(result)
     silent = result.status === undefined ? silent + 1 : 0
   }

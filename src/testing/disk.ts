@@ -64,7 +64,8 @@ interface File {
   synced: Buffer | undefined
 }
 
-const errorOf = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code })
+const diskError = (code: string, path: string): Error =>
+  Object.assign(new Error(`${code}: ${path}`), { code })
 
 /**
  * A disk in memory for tests of stores: its faults are data, its time is that of the clock, and it can crash.
@@ -97,7 +98,7 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
 
   const existing = (path: string): File => {
     const file = files.get(path)
-    if (file === undefined) throw errorOf('ENOENT', path)
+    if (file === undefined) throw diskError('ENOENT', path)
     return file
   }
 
@@ -108,7 +109,7 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
     tell(`${String(number)} ${what} ${path}`)
     try {
       if (faults.some((fault) => fault.do === 'fail' && fault.operation === number))
-        throw errorOf('EIO', path)
+        throw diskError('EIO', path)
       return act()
     } catch (error) {
       tell(`${String(number)} fails: ${String(error)}`)
@@ -132,7 +133,7 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
         lastWrite = { file, start: file.written.length }
         file.written = Buffer.concat([file.written, fitting])
         files.set(path, file)
-        if (fitting.length < data.length) throw errorOf('ENOSPC', path)
+        if (fitting.length < data.length) throw diskError('ENOSPC', path)
       }),
     read: (path) => operate('read of', path, () => Buffer.from(existing(path).written)),
     sync: async (path) => {

@@ -12,7 +12,7 @@ import {
   text,
   wholeNumber,
   type Option,
-  type Shape,
+  type OptionShape,
 } from '../core/options.ts'
 
 /** The fault of a receiver's certificate. @inline */
@@ -74,7 +74,7 @@ const bytes = optional(wholeNumber('bytes', 0))
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
 const after = optional(guarded('a number of milliseconds from 0', isTime))
 
-const shapes: Readonly<Record<Misbehaviour['do'], Shape>> = {
+const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
   status: { code, after, headers: optional(guarded('an object', isRecord)) },
   interim: { codes: optional(list('codes', 0, Infinity, oneOf(100, 102, 103))), code: optional(code), after },
   silence: {},
@@ -161,10 +161,10 @@ export type Effect =
   | { readonly what: 'nothing' }
 
 /** An undici client refuses more than these bytes of headers by default. */
-const MAX_HEADERS = 16_384
+const HEADER_LIMIT = 16_384
 
 /** The errors of Node and undici: their code, message and name. */
-const errors = {
+const ERRORS = {
   reset: ['ECONNRESET', 'read ECONNRESET', 'Error'],
   hangUp: ['UND_ERR_SOCKET', 'other side closed', 'SocketError'],
   refuse: ['ECONNREFUSED', 'connect ECONNREFUSED', 'Error'],
@@ -177,8 +177,8 @@ const errors = {
   expired: ['CERT_HAS_EXPIRED', 'certificate has expired', 'Error'],
 } as const
 
-const errorOf = (kind: keyof typeof errors): Error => {
-  const [code, message, name] = errors[kind]
+const networkErrorOf = (kind: keyof typeof ERRORS): Error => {
+  const [code, message, name] = ERRORS[kind]
   return Object.assign(new Error(message), { name, code })
 }
 
@@ -187,8 +187,8 @@ export const effectOf = (fault: Misbehaviour, url: string): Effect => {
   const answer = (status: number, body: Body = '', headers: Headers = {}, after = 0): Effect => {
     return { what: 'answer', after, status, headers, body }
   }
-  const fails = (kind: keyof typeof errors, isSent = true, after = 0): Effect => {
-    return { what: 'error', after, error: errorOf(kind), isSent }
+  const fails = (kind: keyof typeof ERRORS, isSent = true, after = 0): Effect => {
+    return { what: 'error', after, error: networkErrorOf(kind), isSent }
   }
 
   switch (fault.do) {
@@ -215,13 +215,13 @@ export const effectOf = (fault: Misbehaviour, url: string): Effect => {
     case 'slowBody':
       return answer(fault.code, null)
     case 'truncate':
-      return answer(fault.code, errorOf('hangUp'))
+      return answer(fault.code, networkErrorOf('hangUp'))
     case 'hugeBody':
     case 'gzipBomb':
       return answer(fault.code)
     case 'hugeHeader': {
       const { bytes = HUGE_HEADER } = fault
-      return bytes < MAX_HEADERS ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
+      return bytes < HEADER_LIMIT ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
     }
     case 'redirect': {
       // The URL may be the name of a queue.

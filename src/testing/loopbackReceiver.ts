@@ -65,7 +65,8 @@ const checkScript = (script: FaultScript, isSecure: boolean): void => {
   const kinds = script.map((fault) => fault.do)
   if (kinds.includes('dns'))
     throw new TypeError(
-      'a receiver cannot play dns: use scriptedSink or scriptedNetwork, or a URL such as http://receiver.invalid/',
+      'a receiver cannot play dns: use scriptedSink or scriptedNetwork, or a URL such as ' +
+        'http://receiver.invalid/',
     )
   if (kinds.includes('tls') && !isSecure)
     throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
@@ -80,7 +81,7 @@ const CHUNK = Buffer.alloc(65_536, 'x')
 /** Bytes of a body that does not come whole. */
 const PROMISED = 1_000
 
-let bomb: Buffer | undefined
+let gzipBomb: Buffer | undefined
 
 /** Plays a fault in answer to a request. */
 const playFault = (
@@ -127,8 +128,8 @@ const playFault = (
       response.writeHead(fault.code)
       return pour(fault.bytes ?? 1_000_000_000)
     case 'gzipBomb':
-      bomb ??= gzipSync(Buffer.alloc(50_000_000))
-      return void response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(bomb)
+      gzipBomb ??= gzipSync(Buffer.alloc(50_000_000))
+      return void response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(gzipBomb)
     case 'hugeHeader':
       return void response.writeHead(200, { 'x-huge': 'x'.repeat(fault.bytes ?? HUGE_HEADER) }).end()
     // Before a request they are played by the receiver; at a request it is too late for them.

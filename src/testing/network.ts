@@ -88,7 +88,7 @@ const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
   return body === undefined || body === null ? {} : { unread: true }
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
  * A network in memory for tests: it meets each request with the next fault of its script, at its time on the

@@ -7,6 +7,7 @@ import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
 import { effectOf, faultPlayer, scriptOption, type Misbehaviour, type FaultScript } from './faults.ts'
+import type { Writable } from './network.ts'
 
 /** How a scripted sink answers one delivery. */
 export interface Reply {
@@ -54,13 +55,11 @@ export interface ScriptedSinkOptions<in A> {
   readonly script?: FaultScript | ((item: A, index: number) => Misbehaviour)
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
-
 const OPEN = { verdictAt: undefined, endedAt: undefined, ended: undefined }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-const sinkOptions = strict({
+const scriptedOptions = strict({
   name: withDefault(guarded('a string', isText), 'scripted'),
   clock: clockOption,
   reply: optional(func<() => Reply>()),
@@ -96,7 +95,7 @@ const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
  * clock.tick(30)
  */
 export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A> => {
-  const { name, clock, script = [] } = checkOptions('options of scriptedSink', sinkOptions, options)
+  const { name, clock, script = [] } = checkOptions('options of scriptedSink', scriptedOptions, options)
   const faultFor = faultPlayer<A>(clock, script)
   const reply = options.reply ?? ((item: A): Reply => replyTo(faultFor(item), name, clock))
   const calls: Array<Writable<SinkCall<A>>> = []

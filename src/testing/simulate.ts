@@ -38,7 +38,7 @@ export interface Simulation<out A> {
   readonly duration: number
 }
 
-const known = strict({
+const worldOptions = strict({
   network: optional(scriptOption<ScriptedNetworkOptions['script']>()),
   diskFaults: optional(list('faults', 0, Infinity, diskFault)),
   maxTimers: withDefault(limit('timers'), 1_000_000),
@@ -57,7 +57,7 @@ export const makeWorld = (
     network = [],
     diskFaults: faults = [],
     ...limits
-  } = checkOptions('options of a world', known, options)
+  } = checkOptions('options of a world', worldOptions, options)
   const trace: string[] = []
   // Ties have numbers of their own, so that a new timer does not change the program's draws.
   const clock = virtualClock({ ...limits, ties: seededRandom(~seed) })

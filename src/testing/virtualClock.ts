@@ -5,7 +5,7 @@ import { heap } from '../core/heap.ts'
 import { func, checkOptions, limit, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** The real one, taken before a test runner can replace it. */
-const nextTurn = setImmediate
+export const realImmediate = setImmediate
 
 /** Where a virtual clock starts, and how many timers one call may run. */
 export interface VirtualClockOptions {
@@ -86,7 +86,7 @@ const TOGETHER = 16
 /** In the next turn of the event loop every promise job that needs no input, output or timer has run. */
 const settle = (): Promise<void> =>
   new Promise((resolve) => {
-    nextTurn(resolve)
+    realImmediate(resolve)
   })
 
 /** Contexts of timers made, by all clocks. They are resources too. */
@@ -193,7 +193,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     }
     await rest()
     for (let timer = nextDue(target); timer !== undefined && !isDone(); timer = nextDue(target)) {
-      if (asked === 0) for (; asked < TOGETHER; asked++) nextTurn(onImmediate)
+      if (asked === 0) for (; asked < TOGETHER; asked++) realImmediate(onImmediate)
       const before = countResources()
       fire(timer, ran++)
       await new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
-import { run } from '../../src/cli/program.ts'
+import { runCommand } from '../../src/cli/program.ts'
 import type { Host, SIGNALS } from '../../src/cli/terminal.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { receiverOf } from '../support/http.ts'
@@ -97,7 +97,7 @@ export const start = (
   const signal = (name: (typeof SIGNALS)[number] = 'SIGINT'): void => {
     signals.emit(name)
   }
-  const ended = run(args, host).then(async (code): Promise<Ended> => {
+  const ended = runCommand(args, host).then(async (code): Promise<Ended> => {
     // The last lines are read a turn later.
     await new Promise((resolve) => setImmediate(resolve))
     out.over()

@@ -1,13 +1,13 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { markFromText, markToText, openInput, type Mark } from '../../src/cli/input.ts'
+import { markFromText, markToText, openInput, type Cursor } from '../../src/cli/input.ts'
 import { headrace, hostOf, scratch } from './inProcess.ts'
 
 /** The values of a file behind a mark, and the mark behind each of them. */
-const read = async (path: string, from?: Mark) => {
+const read = async (path: string, from?: Cursor) => {
   const input = await openInput(path, hostOf())
-  const found: Array<{ readonly line: number; readonly value: unknown; readonly mark: Mark }> = []
+  const found: Array<{ readonly line: number; readonly value: unknown; readonly mark: Cursor }> = []
   for await (const each of input.lines(new AbortController().signal, from)) {
     const mark = input.mark?.()
     if (mark === undefined) throw new Error('a file has marks')
@@ -17,7 +17,7 @@ const read = async (path: string, from?: Mark) => {
   return found
 }
 
-const has = async (path: string, mark: Mark): Promise<boolean | undefined> =>
+const has = async (path: string, mark: Cursor): Promise<boolean | undefined> =>
   (await openInput(path, hostOf())).has?.(mark)
 
 it('reads on behind the mark of any line', async () => {

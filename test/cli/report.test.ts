@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it, test } from 'vitest'
-import { exitCodeOf, lineOf, refusalReport, reportOf, showMillis, showSummary } from '../../src/cli/report.ts'
+import { exitCodeOf, lineOf, refusalReport, newsOf, showMillis, showSummary } from '../../src/cli/report.ts'
 import { summaryOf, type Summary } from '../../src/cli/report.ts'
 import { plain } from '../../src/cli/terminal.ts'
 import { allFailed, expired as expiredFailure, refused, retryable } from '../../src/core/failure.ts'
@@ -28,11 +28,11 @@ it('reports attempts, URLs that were skipped, and waits', () => {
   const attempted = { _tag: 'Attempted', ...at, number: 2, duration: 3.6 } as const
   const ok = right({ sink: 'http://a/', status: 200 })
   expect([
-    reportOf({ ...attempted, result: ok }, subjectOf),
-    reportOf({ ...attempted, result: left(retryable('timeout')) }, subjectOf),
-    reportOf({ _tag: 'UrlSkipped', ...at, number: 1 }, subjectOf),
-    reportOf({ _tag: 'Waiting', at: 0, item, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),
-    reportOf({ _tag: 'Accepted', at: 0, item }, subjectOf),
+    newsOf({ ...attempted, result: ok }, subjectOf),
+    newsOf({ ...attempted, result: left(retryable('timeout')) }, subjectOf),
+    newsOf({ _tag: 'UrlSkipped', ...at, number: 1 }, subjectOf),
+    newsOf({ _tag: 'Waiting', at: 0, item, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),
+    newsOf({ _tag: 'Accepted', at: 0, item }, subjectOf),
   ]).toEqual([
     { ...attempt, n: 2, ok: true, ms: 4, status: 200 },
     { ...attempt, n: 2, ok: false, ms: 4, reason: 'timeout' },
@@ -58,7 +58,7 @@ test.each([
   [abandoned(item, 1, failure), { n: 1, causes }, `abandoned ${ofLine} ${CAUSES}`],
   [abandoned(item, 0, undefined), { n: 0, causes: [] }, `abandoned ${ofLine} never attempted`],
 ] as const)('reports the end of an event: $_tag', (outcome, more, line) => {
-  const report = reportOf({ _tag: 'Ended', at: 0, outcome }, subjectOf)
+  const report = newsOf({ _tag: 'Ended', at: 0, outcome }, subjectOf)
   expect(report).toEqual({ t: 'outcome', ...subject, outcome: outcome._tag.toLowerCase(), ...more })
   expect(report && lineOf(report, unpainted)).toMatch(line)
 })

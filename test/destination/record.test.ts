@@ -2,10 +2,10 @@ import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it, test } from 'vitest'
 import { checkOptions } from '../../src/core/options.ts'
-import { callOf, type Event } from '../../src/event/index.ts'
-import type { EventPayload } from '../../src/index.ts'
-import { eventEncoder, fromText, toText } from '../../src/destination/record.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
+import { eventEncoder, recordToEvent, toText } from '../../src/destination/record.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
+import { callOf, type Event } from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 
 const ignore = (): void => undefined
@@ -25,7 +25,7 @@ it('H3: a payload waits as its text, and gives the event that was sent at each l
       const [first, second] = [payload.items[0], payload.items[0]]
       expect(first).toEqual(each)
       expect(first).not.toBe(second)
-      expect(fromText(toText(payload))).toEqual(payload)
+      expect(recordToEvent(toText(payload))).toEqual(payload)
       const { id, text, byteLength } = payload
       const plain = { id, items: [each], text, byteLength }
       expect(JSON.parse(JSON.stringify(payload))).toEqual(plain)
@@ -53,4 +53,4 @@ test.each([
     'an id of another type',
     '{"id":7}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',
   ],
-])('refuses a record with %s', (_what, text) => expect(() => fromText(text)).toThrow())
+])('refuses a record with %s', (_what, text) => expect(() => recordToEvent(text)).toThrow())

@@ -7,7 +7,7 @@ import { onlyAttempt, withBisection, type Failure, type Verdict } from '../../sr
 import { ConfigError } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/package.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
-import { judging } from '../../src/http/bareIngestion.ts'
+import { answerReader } from '../../src/http/bareIngestion.ts'
 import { loopbackReceiver, testCertificates, virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { answered, batch, closedAfterEach, member, type Reply } from '../support/http.ts'
@@ -293,7 +293,7 @@ describe('a 200 with ok:false (clients/25)', () => {
   )
 
   it('H18 reads the errors of an answer in linear time', () => {
-    const judge = judging(KEY, 'credentials')
+    const judge = answerReader(KEY, 'credentials')
     const errors = Array.from({ length: 35_000 }, (_, n) => ({ messageId: `unknown-${n}` }))
     const body = Buffer.from(
       JSON.stringify({ ok: false, errors: [...errors, { messageId: 'm', reason: 'bad' }] }),

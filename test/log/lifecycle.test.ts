@@ -1,11 +1,11 @@
 import { firstValueFrom, map, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
-import { contained, hot } from '../../src/log/lifecycle.ts'
+import { guardedStream, safeSubject } from '../../src/log/lifecycle.ts'
 
 it('reports what subscribers throw or reject with, behind operators too, and gives the others every value', async () => {
   const reports: unknown[] = []
   const subject = new Subject<number>()
-  const values$ = contained(subject, (error) => reports.push((error as Error).message))
+  const values$ = guardedStream(subject, (error) => reports.push((error as Error).message))
   const seen: number[] = []
   const throws = (): never => {
     throw new Error('thrown')
@@ -29,7 +29,7 @@ it('reports what subscribers throw or reject with, behind operators too, and giv
 it('reports the error of an operator that nothing handles', () => {
   const reports: unknown[] = []
   const subject = new Subject<number>()
-  const broken = contained(subject, (error) => reports.push(error)).pipe(
+  const broken = guardedStream(subject, (error) => reports.push(error)).pipe(
     map(() => {
       throw new Error('in map')
     }),
@@ -40,7 +40,7 @@ it('reports the error of an operator that nothing handles', () => {
 })
 
 it('gives all subscribers the same order, also of values that a subscriber causes', () => {
-  const stream = hot<number>(() => undefined)
+  const stream = safeSubject<number>(() => undefined)
   const seen: string[] = []
   stream.next(0)
   stream.values$.subscribe((value) => {

@@ -30,7 +30,7 @@ import type { OpenSharedOutbox } from '../../src/testing/laws/sharedOutboxLaws.t
 import { hmac } from '../../src/testing/laws/signLaws.ts'
 import { sharedStore, type SharedStore } from './sharedStore.ts'
 
-const { changed, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
+const { changedSink, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
 type Versions<Make> = Readonly<Record<string, Broken<Make>>>
 
 type Fault<Key> = Key extends `${string}: ${infer Name}` ? Name : never
@@ -52,7 +52,7 @@ const done = () => Promise.resolve()
 const uncancelled = (delivery: Observable<Verdict>): Observable<Verdict> =>
   defer(() => lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) }))
 const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
-  changed((delivery) => delivery.pipe(map(change)))
+  changedSink((delivery) => delivery.pipe(map(change)))
 const sending =
   (change: (request: NetworkRequest) => NetworkRequest): MakeSink<SinkItem> =>
   ({ network }) => {
@@ -68,17 +68,17 @@ const closing =
 const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
 
 export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
-  'each-subscription: starts before it is subscribed': changed((delivery) =>
+  'each-subscription: starts before it is subscribed': changedSink((delivery) =>
     from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) })),
   ),
-  'one-verdict: throws in deliver': changed(() => {
+  'one-verdict: throws in deliver': changedSink(() => {
     throw new Error('planted')
   }),
-  'cancel-aborts: cannot be cancelled': changed(uncancelled),
-  'item-unchanged: changes its item': changed((delivery, item) =>
+  'cancel-aborts: cannot be cancelled': changedSink(uncancelled),
+  'item-unchanged: changes its item': changedSink((delivery, item) =>
     delivery.pipe(tap(() => Object.assign(item, { sent: true }))),
   ),
-  'completes-last: completes while a request runs': changed((delivery, _, { network }) =>
+  'completes-last: completes while a request runs': changedSink((delivery, _, { network }) =>
     delivery.pipe(tap(() => void network.request().catch(() => undefined))),
   ),
   'delivered-if-accepted: drops an item on a 5xx': telling(
@@ -98,10 +98,10 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     const abort = finalize<Verdict>(() => all.abort())
     return withDelivery(sending((given) => ({ ...given, signal }))(world), abort)
   },
-  'keeps-deadline: starts after its deadline': changed((delivery, _, { clock }) =>
+  'keeps-deadline: starts after its deadline': changedSink((delivery, _, { clock }) =>
     defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
   ),
-  'leaves-no-timer: leaves a timer': changed((delivery, _, { clock }) =>
+  'leaves-no-timer: leaves a timer': changedSink((delivery, _, { clock }) =>
     delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
   ),
   'close: cannot be closed twice': closing(() => {

@@ -5,19 +5,18 @@
  * @module
  */
 import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
-import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull, type Counters, type Store } from './store.ts'
+import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull, type Counts, type Store } from './store.ts'
 
-interface Write {
+interface Commit {
   readonly grows: boolean
-  readonly apply: (counters: Counters) => () => unknown
+  readonly apply: (counters: Counts) => () => unknown
 }
 
-type Answer = Either<Error, unknown>
-
-const ignore = (): void => undefined
+type Done = Either<Error, unknown>
 
 const WAIT_FOR_ROOM = 'new items are refused until there is room'
 
@@ -37,7 +36,7 @@ export type Commits = ReturnType<typeof groupCommit>
 export const groupCommit = (store: Store, timeout?: number) => {
   const { path, env, meta } = store
   const { inTime } = storeLimit(timeout)
-  const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
+  const stored = (): Counts => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
   let isEnded = false
   let hung: Error | undefined
@@ -49,7 +48,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
   }
 
   /** Writes all of them in one transaction, or none. Those that find the disk nearly full are left out. */
-  const commit = async (take: () => ReadonlyArray<Write>): Promise<Either<Error, ReadonlyArray<Answer>>> => {
+  const commit = async (take: () => ReadonlyArray<Commit>): Promise<Either<Error, ReadonlyArray<Done>>> => {
     if (hung !== undefined) return left(hung)
     const draft = { ...counters }
     let applied: ReadonlyArray<Either<Error, () => unknown>> = []
@@ -64,7 +63,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
         )
         if (applied.some(isRight)) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
       })
-      await inTime(committed, ignore, hangs)
+      await inTime(committed, constVoid, hangs)
       counters = draft
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
@@ -78,13 +77,13 @@ export const groupCommit = (store: Store, timeout?: number) => {
   }
 
   // All writes are one kind: they share a transaction.
-  const commits = batched<Write, Answer>(async (take) => {
-    let writes: ReadonlyArray<Write> = []
+  const commits = batched<Commit, Done>(async (take) => {
+    let writes: ReadonlyArray<Commit> = []
     const all = await commit(() => (writes = take()))
     if (isRight(all)) return all.right
     if (writes.length < 2) throw all.left
     // Writes that end items may still find room: a small transaction needs fewer pages.
-    const answers: Answer[] = []
+    const answers: Done[] = []
     for (const write of writes) {
       const alone = write.grows ? all : await commit(() => [write])
       answers.push(isLeft(alone) ? alone : (alone.right[0] ?? all))
@@ -102,7 +101,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
     write: async <T>(
       count: number,
       grows: boolean,
-      apply: (counters: Counters) => () => T,
+      apply: (counters: Counts) => () => T,
       bytes = 0,
     ): Promise<T> => {
       if (isEnded || hung !== undefined) throw hung ?? new Error(`the outbox in ${path} is closed`)
@@ -112,7 +111,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
       return answer.right as T
     },
     /** As they were last synced. */
-    counters: (): Readonly<Counters> => counters,
+    counters: (): Readonly<Counts> => counters,
     /**
      * Rejects later writes. Resolves after all earlier ones; rejects if the environment hangs: its close
      * would.

@@ -23,7 +23,7 @@ import {
   sizeIn,
   withAbout,
 } from './records.ts'
-import { APPEND, type Counters, type RetryKey, type Store } from './store.ts'
+import { APPEND, type Counts, type RetryKey, type Store } from './store.ts'
 
 /** Where the record of a leased entry is. */
 interface Leased {
@@ -89,16 +89,16 @@ export const storedEntries = <A>(
   const { fresh, retries, dead } = store
   const leased = new Map<number, Leased>()
   /** The next new entries. All before `aheadTo` are leased, gone, or here. */
-  const ahead = queue<Fresh<A>>()
+  const readAhead = queue<Fresh<A>>()
   let aheadBytes = 0
-  let aheadTo = 0
+  let readAheadEnd = 0
   /** All retries before this key are leased or gone. */
   let retriesFrom = FIRST_KEY
   /** The first retry that is not leased; undefined if there is none. */
   let firstRetry: RetryKey | undefined | 'unknown' = 'unknown'
   correctDueTimes(store, now())
 
-  const refusalOf = ({ waiting, bytes }: Readonly<Counters>, item: A, size: number): Full | undefined =>
+  const refusalOf = ({ waiting, bytes }: Readonly<Counts>, item: A, size: number): Full | undefined =>
     fullIn(item, waiting, bytes + size, bounds)
 
   const lease = (number: number, retryKey: RetryKey | undefined, size: number): Leased => {
@@ -116,14 +116,14 @@ export const storedEntries = <A>(
   }
 
   /** An item leaves. Sizes may have fractions, so an empty store has 0 bytes by definition. */
-  const remove = (counters: Counters, place: Leased): void => {
+  const remove = (counters: Counts, place: Leased): void => {
     removeRecord(place)
     counters.waiting = Math.max(0, counters.waiting - 1)
     counters.bytes = counters.waiting === 0 ? 0 : Math.max(0, counters.bytes - place.size)
   }
 
   /** Adds a dead letter. The oldest make room. */
-  const addDead = (counters: Counters, record: Buffer): void => {
+  const addDead = (counters: Counts, record: Buffer): void => {
     dead.putSync(++counters.lastDead, record, APPEND)
     counters.dead++
     if (counters.dead <= keepDead) return
@@ -164,19 +164,19 @@ export const storedEntries = <A>(
   const hasFresh = (): boolean => {
     // A transaction that is not answered yet may be visible already.
     const end = commits.counters().lastItem + 1
-    while (ahead.size() === 0 && aheadTo < end) {
+    while (readAhead.size() === 0 && readAheadEnd < end) {
       let count = 0
-      for (const { key, value } of fresh.getRange({ start: aheadTo, end, limit: MAX_AHEAD })) {
+      for (const { key, value } of fresh.getRange({ start: readAheadEnd, end, limit: MAX_AHEAD })) {
         count++
-        aheadTo = key + 1
+        readAheadEnd = key + 1
         const size = sizeIn(value)
         const entry = read(key, undefined, value)
-        if (entry !== undefined) ahead.push({ number: key, entry, size })
+        if (entry !== undefined) readAhead.push({ number: key, entry, size })
         if ((aheadBytes += entry === undefined ? 0 : size) > MAX_AHEAD_BYTES) return true
       }
-      if (count < MAX_AHEAD) aheadTo = end
+      if (count < MAX_AHEAD) readAheadEnd = end
     }
-    return ahead.size() > 0
+    return readAhead.size() > 0
   }
 
   const nextRetry = (): RetryKey | undefined => {
@@ -196,7 +196,7 @@ export const storedEntries = <A>(
    */
   const settle = async <T extends { readonly entry: Entry<A> }>(
     list: ReadonlyArray<T>,
-    change: (counters: Counters, place: Leased, asked: T) => RetryKey | undefined,
+    change: (counters: Counts, place: Leased, asked: T) => RetryKey | undefined,
   ): Promise<void> => {
     const moves: Array<{ readonly place: Leased; readonly asked: T }> = []
     for (const asked of list) {
@@ -228,7 +228,7 @@ export const storedEntries = <A>(
   /** Changes matching dead letters, a chunk in each transaction, and counts them. Leaves later ones. */
   const changeDead = async (
     matches: (deadLetter: DeadLetter<A>) => boolean,
-    change: (counters: Counters, deadLetter: DeadLetter<A>, key: number) => boolean,
+    change: (counters: Counts, deadLetter: DeadLetter<A>, key: number) => boolean,
   ): Promise<number> => {
     const last = commits.counters().lastDead
     let count = 0
@@ -284,7 +284,7 @@ export const storedEntries = <A>(
       // A full store is not asked again.
       if (refusals.length === offers.length) return refusals.map(left)
       const length = offers.reduce((sum, { text }) => sum + text.length, 0)
-      const add = (counters: Counters) => {
+      const add = (counters: Counts) => {
         const added: Array<Fresh<A>> = []
         const answers = offers.map(({ item, size, text }): Either<Full, Entry<A>> => {
           const refusal = refusalOf(counters, item, size)
@@ -302,10 +302,11 @@ export const storedEntries = <A>(
           synced?.()
           for (const next of added) {
             // If there is a gap, they are read from the disk in their turn.
-            if (next.number !== aheadTo || ahead.size() >= MAX_AHEAD || aheadBytes > MAX_AHEAD_BYTES) break
-            ahead.push(next)
+            if (next.number !== readAheadEnd || readAhead.size() >= MAX_AHEAD || aheadBytes > MAX_AHEAD_BYTES)
+              break
+            readAhead.push(next)
             aheadBytes += next.size
-            aheadTo++
+            readAheadEnd++
           }
           return answers
         }
@@ -333,7 +334,7 @@ export const storedEntries = <A>(
         }
       }
       while (!retriesOnly && entries.length < count && hasFresh()) {
-        const next = ahead.shift()
+        const next = readAhead.shift()
         if (next === undefined) break
         aheadBytes -= next.size
         lease(next.number, undefined, next.size)

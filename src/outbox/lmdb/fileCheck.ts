@@ -60,7 +60,7 @@ interface Meta {
 }
 
 /** Throws a RangeError for a damaged file, as a read beyond the end of a page does. */
-const check = (holds: boolean): void => {
+const assertSound = (holds: boolean): void => {
   if (!holds) throw new RangeError('damaged')
 }
 
@@ -110,7 +110,7 @@ const checkTrees = (
   let leaves = 0
 
   const use = (first: number, count = 1): void => {
-    check(
+    assertSound(
       first >= META_PAGES && first + count <= pageCount && !isUsed.subarray(first, first + count).includes(1),
     )
     isUsed.fill(1, first, first + count)
@@ -118,10 +118,10 @@ const checkTrees = (
 
   const pageAt = (number: number, flags: number): Buffer => {
     const page = readAt(file, number * pageSize, pageSize)
-    check(page.length === pageSize && page.readBigUInt64LE(0) === BigInt(number))
+    assertSound(page.length === pageSize && page.readBigUInt64LE(0) === BigInt(number))
     // A page of a later transaction counts as one in memory: lmdb would write to the mapped file, and end the
     // process.
-    check(page.readUInt16LE(FLAGS_AT) === flags && page.readBigUInt64LE(8) <= transaction)
+    assertSound(page.readUInt16LE(FLAGS_AT) === flags && page.readBigUInt64LE(8) <= transaction)
     return page
   }
 
@@ -129,9 +129,9 @@ const checkTrees = (
   const valueOn = (place: Buffer, length: number): Buffer => {
     const first = Number(place.readBigUInt64LE(0))
     const count = Math.ceil((PAGE_HEAD + length) / pageSize)
-    check(place.readBigUInt64LE(8) <= transaction && place.readBigUInt64LE(16) === BigInt(count))
+    assertSound(place.readBigUInt64LE(8) <= transaction && place.readBigUInt64LE(16) === BigInt(count))
     use(first, count)
-    check(pageAt(first, IS_OVERFLOW).readUInt32LE(EXTENT_AT) === count)
+    assertSound(pageAt(first, IS_OVERFLOW).readUInt32LE(EXTENT_AT) === count)
     return readAt(file, first * pageSize + PAGE_HEAD, length)
   }
 
@@ -141,7 +141,7 @@ const checkTrees = (
     takeValue: (value: Buffer, nodeFlags: number, key: Buffer) => void,
   ): void => {
     const root = head.readBigUInt64LE(40)
-    check((head.readUInt16LE(4) & ~IS_OVERLAPPING) === flags)
+    assertSound((head.readUInt16LE(4) & ~IS_OVERLAPPING) === flags)
     if (root === NO_PAGE) return
     let entries = 0
 
@@ -156,21 +156,21 @@ const checkTrees = (
       if (levels === 1 && ++leaves > MAX_LEAVES) return
       const page = pageAt(number, levels > 1 ? IS_BRANCH : IS_LEAF)
       const [lower, upper] = [page.readUInt16LE(EXTENT_AT), page.readUInt16LE(EXTENT_AT + 2)]
-      check(lower <= upper && upper <= pageSize - PAGE_HEAD && lower >= (levels > 1 ? 4 : 2))
+      assertSound(lower <= upper && upper <= pageSize - PAGE_HEAD && lower >= (levels > 1 ? 4 : 2))
       let before = low
       let space = 0
       let child: number | undefined
       for (let at = PAGE_HEAD; at < PAGE_HEAD + lower; at += 2) {
         const node = PAGE_HEAD + page.readUInt16LE(at)
         const keyEnd = node + NODE_HEAD + page.readUInt16LE(node + 6)
-        check(node >= PAGE_HEAD + upper && keyEnd <= pageSize)
+        assertSound(node >= PAGE_HEAD + upper && keyEnd <= pageSize)
         const key = page.subarray(node + NODE_HEAD, keyEnd)
         if (flags === HAS_INTEGER_KEYS) key.reverse()
         // The first key of a branch is not used.
         const isFirst = at === PAGE_HEAD
         if (levels === 1 || !isFirst) {
           const order = before === undefined ? -1 : before.compare(key)
-          check(order < 0 || (order === 0 && isFirst))
+          assertSound(order < 0 || (order === 0 && isFirst))
         }
         if (levels > 1) {
           if (child !== undefined) walkPage(child, levels - 1, before, key)
@@ -182,7 +182,7 @@ const checkTrees = (
           const length = page.readUInt32LE(node)
           const isElsewhere = nodeFlags === IS_ON_PAGES
           const end = keyEnd + (isElsewhere ? 24 : length)
-          check(end <= pageSize)
+          assertSound(end <= pageSize)
           space += evenSize(end - node)
           const value = page.subarray(keyEnd, end)
           takeValue(isElsewhere ? valueOn(value, length) : value, isElsewhere ? 0 : nodeFlags, key)
@@ -190,32 +190,32 @@ const checkTrees = (
         if (levels === 1 || !isFirst) before = key
       }
       // Nodes fill the page from its end, without gaps.
-      check(space === pageSize - PAGE_HEAD - upper)
+      assertSound(space === pageSize - PAGE_HEAD - upper)
       if (child !== undefined) walkPage(child, levels - 1, before, high)
-      check(before === undefined || high === undefined || before.compare(high) < 0)
+      assertSound(before === undefined || high === undefined || before.compare(high) < 0)
     }
 
     walkPage(Number(root), head.readUInt16LE(6), undefined, undefined)
-    check(leaves > MAX_LEAVES || head.readBigUInt64LE(32) === BigInt(entries))
+    assertSound(leaves > MAX_LEAVES || head.readBigUInt64LE(32) === BigInt(entries))
   }
 
   walkTree(trees, 0, (head, nodeFlags, name) => {
     // Another program may store values here.
     if (nodeFlags === 0) return
-    check(nodeFlags === IS_TREE && head.length === TREE_HEAD)
+    assertSound(nodeFlags === IS_TREE && head.length === TREE_HEAD)
     const tree = name.toString('latin1').replace('\0', '')
-    walkTree(head, 0, (_, flags, key) => check(flags === 0 && isKeyOf(tree, key)))
+    walkTree(head, 0, (_, flags, key) => assertSound(flags === 0 && isKeyOf(tree, key)))
   })
   /** Numbers of pages. A negative one is the length of a run that begins at the next one, and 0 is empty. */
   walkTree(freePages, HAS_INTEGER_KEYS, (list, nodeFlags) => {
     const count = Number(list.readBigUInt64LE(0))
-    check(nodeFlags === 0 && list.length >= 8 * (count + 1))
+    assertSound(nodeFlags === 0 && list.length >= 8 * (count + 1))
     let length = 1
     for (let at = 1; at <= count; at++) {
       const number = Number(list.readBigInt64LE(8 * at))
       if (number < 0) length = -number
       else if (number > 0) {
-        check(number + length <= Number(lastPage) + 1)
+        assertSound(number + length <= Number(lastPage) + 1)
         if (number < pageCount) use(number, Math.min(length, pageCount - number))
         length = 1
       }
@@ -238,7 +238,7 @@ export const fileFault = (path: string): FileFault | undefined => {
     // A page that was used and freed in one transaction is never written, so a sound file may end before its
     // last page.
     isShort = BigInt(size) < end
-    check(first.pageSize === second.pageSize && end <= meta.mapSize)
+    assertSound(first.pageSize === second.pageSize && end <= meta.mapSize)
     checkTrees(file, size, meta)
     return undefined
   } catch (error) {

@@ -6,7 +6,7 @@ import { faultsOf } from '../../event/codecFaults.ts'
 import { isBatch, isPayload } from '../../event/payload.ts'
 import type { CodecOf, ItemCodec } from './contract.ts'
 
-const isPlain = (value: unknown): value is Fields =>
+const isPlainRecord = (value: unknown): value is Fields =>
   isRecord(value) &&
   [Object.prototype, null].includes(Object.getPrototypeOf(value) as null) &&
   typeof value['toJSON'] !== 'function'
@@ -16,7 +16,7 @@ const changeOf = (value: unknown, path: string): string | undefined => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (Number.isFinite(value)) return undefined
   const isList = Array.isArray(value)
-  if (!isList && !isPlain(value)) return `${path === '' ? 'it' : path} is ${kindOf(value)}`
+  if (!isList && !isPlainRecord(value)) return `${path === '' ? 'it' : path} is ${kindOf(value)}`
   for (const [key, member] of isList ? value.entries() : Object.entries(value)) {
     // A member that is undefined is left out, which reads the same.
     if (!isList && member === undefined) continue
@@ -52,7 +52,8 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
     const change = changeOf(plain, '')
     if (change !== undefined)
       throw new TypeError(
-        `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it, lmdbOutbox({ path, item })`,
+        `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it, ` +
+          'lmdbOutbox({ path, item })',
       )
     last = { item, text: JSON.stringify(plain) }
     return last.text

@@ -1,5 +1,6 @@
 import type * as t from 'io-ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { steady, systemClock } from '../../core/clock.ts'
@@ -29,7 +30,7 @@ import { jsonCodec } from './jsonCodec.ts'
 import { openStore, type Store } from './store.ts'
 
 /** An item with its size and text. A codec may be untyped, and a wrong size would spoil the counters. */
-const encode = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
+const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
   const wrong = (member: string, answer: string, wanted: string): RangeError =>
     new RangeError(`the codec's ${member} answered ${answer}: it must be ${wanted}`)
   const size = codec.sizeOf(item)
@@ -63,10 +64,8 @@ const storedBookmarks = ({ bookmarks }: Store, commits: Commits) => {
   }
 }
 
-const ignore = (): void => undefined
-
 /** The checked options. The types hold the rest. */
-const optionsOf = strict({
+const outboxOptions = strict({
   path: text,
   codec: optional(methods<ItemCodec<unknown>>('an ItemCodec', 'toText', 'fromText', 'sizeOf')),
   item: optional(methods<t.Type<unknown>>('an io-ts codec', 'encode', 'decode')),
@@ -107,8 +106,8 @@ const optionsOf = strict({
  * rmSync(path, { recursive: true })
  */
 export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
-  const { path, ...bounds } = checkOptions('lmdb outbox', optionsOf, options)
-  const { codec = jsonCodec<A>(options.item), owner, clock = systemClock, onCorrupt = ignore } = options
+  const { path, ...bounds } = checkOptions('lmdb outbox', outboxOptions, options)
+  const { codec = jsonCodec<A>(options.item), owner, clock = systemClock, onCorrupt = constVoid } = options
   const now = steady(clock)
   const { begun, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now(), (store) => {
     const commits = groupCommit(store)
@@ -122,13 +121,13 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   return {
     keeps: () => true,
     enqueue: async (items, { bookmark } = {}) => {
-      const offers = items.map((item) => encode(codec, item))
-      return entries.enqueue(offers, () => (bookmark === undefined ? ignore : put(bookmark)))
+      const offers = items.map((item) => offerOf(codec, item))
+      return entries.enqueue(offers, () => (bookmark === undefined ? constVoid : put(bookmark)))
     },
     lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
     nack: entries.nack,
     ack: entries.ack,
-    addDeadLetter: async (item, outcome) => entries.addDeadLetter(encode(codec, item), outcome),
+    addDeadLetter: async (item, outcome) => entries.addDeadLetter(offerOf(codec, item), outcome),
     takeRemaining: () => [],
     nextDue: (retriesOnly) => (closing === undefined ? entries.nextDue(retriesOnly) : undefined),
     dead: entries.deadLetters,

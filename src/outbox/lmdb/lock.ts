@@ -6,6 +6,7 @@
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../core/failure.ts'
 
 /** A lock file without content is being written, unless it is older: a power failure may leave one. */
 const WRITING_MS = 10_000
@@ -19,10 +20,6 @@ interface Holder {
   /** When it opened the outbox, as an ISO text. */
   readonly since: string
 }
-
-/** The code of a system error; empty if it is none. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** The state and start time of a process; undefined where the system does not say. */
 const statOf = (pid: number): ReadonlyArray<string> | undefined => {
@@ -48,7 +45,7 @@ const isRunning = ({ pid, started }: Holder): boolean => {
 }
 
 /** The text of a lock file, and its process, if it is one that may be running. */
-const read = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
+const readLock = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
   const text = readFileSync(file, 'utf8')
   try {
     // Written by `lock`; a missing time is only missing in a message.
@@ -59,10 +56,11 @@ const read = (file: string): { readonly text: string; readonly holder: Holder | 
   }
 }
 
-const show = ({ pid, since }: Holder, file: string): string =>
-  pid === process.pid
-    ? `by this process, since ${since}: close it first, or share it`
-    : `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file})`
+const holderText = ({ pid, since }: Holder, file: string): string => {
+  if (pid === process.pid) return `by this process, since ${since}: close it first, or share it`
+  const stale = `(if it is no process of headrace, delete ${file})`
+  return `by process ${String(pid)}, since ${since}: end that process, or use another folder ${stale}`
+}
 
 /** Removes a stale lock file, unless another process has replaced it meanwhile. */
 const removeStale = (file: string, stale: string): void => {
@@ -77,12 +75,12 @@ const tryLock = (file: string, text: string, now: number): Either<string, () => 
   try {
     writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
     return right(() => {
-      if (existsSync(file) && read(file).text === text) rmSync(file, { force: true })
+      if (existsSync(file) && readLock(file).text === text) rmSync(file, { force: true })
     })
   } catch (error) {
     if (codeOf(error) === 'EEXIST') {
-      const found = read(file)
-      if (found.holder !== undefined && isRunning(found.holder)) return left(show(found.holder, file))
+      const found = readLock(file)
+      if (found.holder !== undefined && isRunning(found.holder)) return left(holderText(found.holder, file))
       if (found.holder === undefined && now < statSync(file).mtimeMs + WRITING_MS) return left(STARTING)
       removeStale(file, found.text)
       return undefined

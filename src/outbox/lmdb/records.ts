@@ -18,7 +18,7 @@ const HEAD = 16
 const BYTES_PER_UNIT = 3
 
 /** Memory for one record after the other: an allocation for each was measurable. */
-const shared = Buffer.allocUnsafeSlow(65_536)
+const writeBuffer = Buffer.allocUnsafeSlow(65_536)
 
 /** A DataView is the cheapest view of bytes to make (measured). */
 const checksum = ({ buffer, byteOffset, length }: Buffer): number =>
@@ -33,8 +33,8 @@ const sealed = (bytes: Buffer, size: number, aboutLength: number): Buffer => {
 
 /** The record of a new item. Store it at once: the next call may use the same memory. */
 export const encodeRecord = (size: number, text: string): Buffer => {
-  const fits = HEAD + text.length * BYTES_PER_UNIT <= shared.length
-  const bytes = fits ? shared : Buffer.allocUnsafe(HEAD + Buffer.byteLength(text))
+  const fits = HEAD + text.length * BYTES_PER_UNIT <= writeBuffer.length
+  const bytes = fits ? writeBuffer : Buffer.allocUnsafe(HEAD + Buffer.byteLength(text))
   return sealed(bytes.subarray(0, HEAD + bytes.write(text, HEAD)), size, 0)
 }
 
@@ -46,11 +46,11 @@ const join = (size: number, about: string, body: Buffer): Buffer => {
   return sealed(bytes, size, aboutLength)
 }
 
-const bodyOf = (record: Buffer): Buffer => record.subarray(HEAD + record.readUInt32LE(LENGTH_AT))
+const recordBody = (record: Buffer): Buffer => record.subarray(HEAD + record.readUInt32LE(LENGTH_AT))
 
 /** The same item with another `about`. Its body is copied byte by byte. */
 export const withAbout = (record: Buffer, about: string): Buffer =>
-  join(record.readDoubleLE(SIZE_AT), about, bodyOf(record))
+  join(record.readDoubleLE(SIZE_AT), about, recordBody(record))
 
 /** The size that a record names, also a damaged one; 0 if that is no size. */
 export const sizeIn = (record: Buffer): number => {
@@ -79,7 +79,7 @@ const finite = (_key: string, value: unknown): unknown =>
   typeof value === 'number' && !Number.isFinite(value) ? undefined : value
 
 /** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
-const toJson = (about: About): string => {
+const aboutJson = (about: About): string => {
   try {
     return JSON.stringify(about, finite)
   } catch {
@@ -94,12 +94,12 @@ const toJson = (about: About): string => {
 
 /** The `about` of an entry that is put back. */
 export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
-  firstAttemptAt === undefined && progress === undefined ? '' : toJson({ firstAttemptAt, progress })
+  firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress })
 
 /** The `about` of a dead letter. */
 export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
   const { id, firstAttemptAt, progress } = entry
-  return toJson({ id, at, firstAttemptAt, progress, outcome })
+  return aboutJson({ id, at, firstAttemptAt, progress, outcome })
 }
 
 /** A record that cannot be read, as text: its bytes after the head. Bytes that are not text are replaced. */
@@ -107,12 +107,12 @@ export const rawOf = (record: Buffer): string => record.toString('utf8', HEAD)
 
 /** A dead letter of a record that cannot be read. */
 export const encodeCorrupt = (record: Buffer, at: number): Buffer =>
-  join(0, toJson({ at, corrupt: true }), record)
+  join(0, aboutJson({ at, corrupt: true }), record)
 
 /** The parts of a record. It throws for bytes that are not those that were written. */
-const read = (record: Buffer): { readonly about: About; readonly body: Buffer } => {
+const readRecord = (record: Buffer): { readonly about: About; readonly body: Buffer } => {
   if (record.length < HEAD || checksum(record) !== record.readUInt32LE(0)) throw new Error('wrong checksum')
-  const body = bodyOf(record)
+  const body = recordBody(record)
   const about = record.toString('utf8', HEAD, record.length - body.length)
   // The checksum proves that `toJson` wrote it.
   return { about: about === '' ? {} : (JSON.parse(about) as About), body }
@@ -121,7 +121,7 @@ const read = (record: Buffer): { readonly about: About; readonly body: Buffer } 
 /** The entry in a record; undefined if it cannot be read. */
 export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined => {
   try {
-    const { about, body } = read(record)
+    const { about, body } = readRecord(record)
     const { firstAttemptAt, progress } = about
     return { id: String(number), item: codec.fromText(body.toString()), firstAttemptAt, progress }
   } catch {
@@ -133,7 +133,7 @@ export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buff
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
   const id = String(number)
   try {
-    const { about, body } = read(record)
+    const { about, body } = readRecord(record)
     const { id: entryId = '', at = 0, firstAttemptAt, progress, outcome, corrupt } = about
     if (corrupt) return { id, at, reason: 'corrupt', raw: rawOf(body) }
     const item = codec.fromText(body.toString())

@@ -14,11 +14,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
-import { messageOf } from '../../core/failure.ts'
+import { codeOf, messageOf } from '../../core/failure.ts'
 import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
-import { codeOf, lock } from './lock.ts'
+import { lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */
 const VERSION = 1
@@ -59,13 +59,13 @@ export const NO_COUNTERS = {
   lastDead: 0,
 }
 
-export type Counters = typeof NO_COUNTERS
+export type Counts = typeof NO_COUNTERS
 
 /** The counters that a store holds; undefined if they are no counters. */
-export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
+export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counts | undefined => {
   try {
     // The next line finds values that are no numbers from 0.
-    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters & Readonly<Record<string, number>>
+    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counts & Readonly<Record<string, number>>
     return Object.keys(NO_COUNTERS).every((key) => (counters[key] ?? -1) >= 0) ? counters : undefined
   } catch {
     return undefined
@@ -143,19 +143,19 @@ const isFull = (error: unknown): boolean =>
 
 const systemError = (path: string, error: unknown): OutboxError => {
   if (isFull(error)) return noSpace(path)
-  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`
-  return new OutboxError('noAccess', path, message)
+  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it`
+  return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
 }
 
-const load = (path: string): typeof Lmdb => {
+const loadLmdb = (path: string): typeof Lmdb => {
   try {
     // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe
     // it.
     return loadPackage('lmdb') as typeof Lmdb
   } catch (error) {
     const [reason = ''] = messageOf(error).split('\n')
-    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${reason})`
-    throw new OutboxError('missing', path, message)
+    const message = 'an outbox on a disk needs the package lmdb, which could not be loaded'
+    throw new OutboxError('missing', path, `${message}: run "npm install lmdb" (${reason})`)
   }
 }
 
@@ -183,8 +183,8 @@ const checkVersion = (env: Store['env'], path: string): void => {
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
   if (!Number.isSafeInteger(version)) throw badFile(path, FOREIGN)
   if (version <= VERSION) return
-  const message = `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`
-  throw new OutboxError('newerVersion', path, message)
+  const known = `and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`
+  throw new OutboxError('newerVersion', path, `the outbox in ${path} has layout ${String(version)}, ${known}`)
 }
 
 /** Keys of a tree that are read when a store is opened. */
@@ -193,7 +193,7 @@ const MAX_KEYS = 50_000
 /**
  * Whether the trees match the counters, under keys that headrace wrote: others would never be read or end.
  */
-const isConsistent = ({ fresh, retries, dead }: Store, counters: Counters): boolean => {
+const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolean => {
   // lmdb does not type its statistics.
   const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount
   const lastOf = (tree: Lmdb.Database<Buffer, number>) =>
@@ -233,10 +233,8 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
   if (owner === undefined || found === owner) return
   if (found !== undefined && counters.waiting + counters.dead > 0) {
     const [theirs, ours] = [JSON.stringify(found), JSON.stringify(owner)]
-    refuse(
-      'otherOwner',
-      `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, if it is the same one under a new name, set the owner of this outbox to ${theirs}`,
-    )
+    const same = `if it is the same one under a new name, set the owner of this outbox to ${theirs}`
+    refuse('otherOwner', `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, ${same}`)
   }
   env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
 }
@@ -284,7 +282,7 @@ export const openStore = <T>(
   now: number,
   begin: (store: Store) => T,
 ) => {
-  const lmdb = load(path)
+  const lmdb = loadLmdb(path)
   let release: (() => void) | undefined
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })

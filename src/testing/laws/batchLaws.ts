@@ -1,17 +1,17 @@
 import { bodyOf } from '../../event/payload.ts'
-import { holds, same, lawsOver, type Law } from './law.ts'
-import { bytesOf, play, worlds, type Batcher, type Item, type Seen, type Trace } from './batchWorld.ts'
+import { bytesIn, play, worlds, type Batcher, type Item, type Seen, type Trace } from './batchWorld.ts'
+import { holds, lawsOver, same, type Law } from './law.ts'
 
 const ofKind = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>): Trace =>
   seen.filter(({ what }) => kinds.includes(what))
 
-const itemsOf = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>) =>
+const itemsSeen = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>) =>
   ofKind(seen, ...kinds).flatMap(({ items }) => items)
 
 /** Items in the order of their keys, else as they are: order is kept within a key. */
 const byKey = (items: ReadonlyArray<Item>) => items.toSorted((a, b) => a.key - b.key)
 
-const keysOf = (items: ReadonlyArray<Item>) => [...new Set(items.map(({ key }) => key))]
+const keysIn = (items: ReadonlyArray<Item>) => [...new Set(items.map(({ key }) => key))]
 
 const ofKey = (items: ReadonlyArray<Item>, key: number | undefined) =>
   items.filter((item) => item.key === key)
@@ -34,7 +34,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
     'nothing-lost': {
       statement: 'What is taken in comes out once, as it is and in the order of its key, or is handed back.',
       check: (seen) => {
-        const [taken, out] = [byKey(itemsOf(seen, 'taken')), byKey(itemsOf(seen, 'batch', 'handed back'))]
+        const [taken, out] = [byKey(itemsSeen(seen, 'taken')), byKey(itemsSeen(seen, 'batch', 'handed back'))]
         same(out, taken)
         const copies = out.filter((item, at) => item !== taken[at])
         same(copies, [])
@@ -47,7 +47,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
         const batches = batchesOf(seen)
         same(new Set(batches.map(({ id }) => id)).size, batches.length)
         for (const batch of batches) {
-          const bytes = bytesOf(batch.items)
+          const bytes = bytesIn(batch.items)
           if (bytes === maxBytes) reach('a full body')
           holds(batch.items.length > 0, 'a batch is empty')
           holds(batch.items.length <= (maxCount ?? Infinity), 'a batch has too many members')
@@ -63,10 +63,10 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           holds(at <= (items[0]?.at ?? at) + (maxDelay ?? Infinity), 'an item waited longer than the delay')
         for (const { open, at } of ofKind(seen, 'rest')) {
           holds(at < (open[0]?.at ?? at) + (maxDelay ?? Infinity), 'an item waits longer than the delay')
-          for (const key of keysOf(open)) {
+          for (const key of keysIn(open)) {
             const own = ofKey(open, key)
             holds(own.length < (maxCount ?? Infinity), `${String(own.length)} items wait`)
-            holds(bytesOf(own) < maxBytes, 'a full body waits')
+            holds(bytesIn(own) < maxBytes, 'a full body waits')
           }
         }
       },
@@ -90,13 +90,13 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           ...each,
           closedBy: each.batch?.closedBy,
         }))) {
-          same(keysOf(items).length, 1)
+          same(keysIn(items).length, 1)
           if (closedBy !== 'keys' || isNested) continue
           reach('one key too many')
           holds(!open.some(({ n }) => n < (items[0]?.n ?? 0)), 'an older batch is open')
         }
         for (const { open } of ofKind(seen, 'rest'))
-          holds(keysOf(open).length <= maxKeys, `${String(keysOf(open).length)} keys are open`)
+          holds(keysIn(open).length <= maxKeys, `${String(keysIn(open).length)} keys are open`)
       },
     },
     'one-timer': {
@@ -119,13 +119,13 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
       situations: ['offered within an emission'],
       check: (seen, _, { reach }) => {
         const nested = seen.filter(({ isNested }) => isNested)
-        if (itemsOf(nested, 'taken').length > 0) reach('offered within an emission')
+        if (itemsSeen(nested, 'taken').length > 0) reach('offered within an emission')
         same(ofKind(nested, 'batch', 'passed', 'ended'), [])
       },
     },
     'passes-what-fits-no-batch': {
       statement:
-        'What has ended already, or is too large for any batch, comes out at once, and the open batch does not notice.',
+        'Ended items, and those too large for any batch, come out at once and leave the open batch alone.',
       situations: ['left while a batch is open', 'refused while a batch is open'],
       check: (seen, _, { reach }) => {
         // Within an emission other things may come first.
@@ -158,7 +158,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
       statement: 'A batch closes for the cause that it names, and no sooner.',
       situations: ['count', 'bytes', 'delay', 'flush', 'end', 'keys'],
       check: (seen, { maxCount, maxBytes, maxDelay, maxKeys, delayFrom }, { reach }) => {
-        const taken = itemsOf(seen, 'taken')
+        const taken = itemsSeen(seen, 'taken')
         for (const { id, items, at, closedBy } of batchesOf(seen)) {
           const [start = { at: NaN, key: NaN }, last] = [items[0], items.at(-1)]
           const own = ofKey(taken, start.key)
@@ -170,10 +170,10 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           const from = delayFrom === 'firstItem' ? start.at : (earlier?.at ?? 0)
           const isCut = (each: Seen): boolean => each.at === at && ofKey(each.open, start.key).at(-1) === last
           const cut = ofKind(seen, 'flush', 'complete', 'error').find(isCut)?.what
-          const isOneMore = (each: Seen): boolean => each.at === at && keysOf(each.open).length > maxKeys
+          const isOneMore = (each: Seen): boolean => each.at === at && keysIn(each.open).length > maxKeys
           const mayClose = {
             count: items.length === maxCount,
-            bytes: bytesOf([...items, next]) > maxBytes,
+            bytes: bytesIn([...items, next]) > maxBytes,
             delay: at === Math.max(start.at, from + (maxDelay ?? Infinity)),
             flush: cut === 'flush',
             end: cut === 'complete' || cut === 'error',

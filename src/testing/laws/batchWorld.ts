@@ -13,24 +13,24 @@ export type Batcher = <A>(
   options: KeyedBatchOptions<Frame, A>,
 ) => <L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Refusal | Threw, BatchPayload<A>>
 
-type Command =
+type Act =
   /** An item whose text has `size` bytes; null for a left. Its key is taken modulo the keys of the world. */
   | { readonly do: 'offer'; readonly size: number | null; readonly key: number }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'flush' | 'complete' | 'error' | 'unsubscribe' }
   /** Runs these from within the next emission of a batch. */
-  | { readonly do: 'within'; readonly commands: ReadonlyArray<Command> }
+  | { readonly do: 'within'; readonly commands: ReadonlyArray<Act> }
 
 const frame = { prefix: '{"é":[', suffix: ']}' }
 const size = fc.oneof({ weight: 9, arbitrary: fc.nat(2) }, fc.nat(14), fc.constant(null))
-const offer = fc.tuple(size, fc.nat(5)).map((each): Command => ({ do: 'offer', size: each[0], key: each[1] }))
-const advance = fc.nat(21).map((ms): Command => ({ do: 'advance', ms }))
-const flush = fc.constant<Command>({ do: 'flush' })
-const end = fc.constantFrom<Command>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
+const offer = fc.tuple(size, fc.nat(5)).map((each): Act => ({ do: 'offer', size: each[0], key: each[1] }))
+const advance = fc.nat(21).map((ms): Act => ({ do: 'advance', ms }))
+const flush = fc.constant<Act>({ do: 'flush' })
+const end = fc.constantFrom<Act>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
 const nested = fc.array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), { minLength: 1, maxLength: 4 })
-const within = nested.map((commands): Command => ({ do: 'within', commands }))
+const nestedCommand = nested.map((commands): Act => ({ do: 'within', commands }))
 const offers = { weight: 20, arbitrary: offer }
-const command = fc.oneof(offers, { weight: 5, arbitrary: advance }, flush, within)
+const command = fc.oneof(offers, { weight: 5, arbitrary: advance }, flush, nestedCommand)
 
 /** Options of a batcher, and commands. `null` stands for Infinity, which JSON does not have. */
 export const worlds = fc.record({
@@ -58,8 +58,17 @@ export type Item = Readonly<Record<'n' | 'size' | 'at' | 'key', number>>
  */
 export interface Seen {
   readonly what:
-    | ('taken' | 'passing' | 'flush' | 'complete' | 'error' | 'unsubscribe')
-    | ('batch' | 'passed' | 'ended' | 'handed back' | 'rest')
+    | 'taken'
+    | 'passing'
+    | 'flush'
+    | 'complete'
+    | 'error'
+    | 'unsubscribe'
+    | 'batch'
+    | 'passed'
+    | 'ended'
+    | 'handed back'
+    | 'rest'
   readonly text: string
   readonly at: number
   /** Whether it happened within the emission of a batch. */
@@ -75,7 +84,7 @@ export interface Seen {
 export type Trace = ReadonlyArray<Seen>
 
 /** Bytes of a body with members of these sizes, by the rules alone. */
-export const bytesOf = (members: ReadonlyArray<Pick<Item, 'size'>>): number =>
+export const bytesIn = (members: ReadonlyArray<Pick<Item, 'size'>>): number =>
   frameBytes(frame) + members.reduce((sum, { size }) => sum + size + 1, -1)
 
 /** Plays a world, in which the wall clock steps before each `advance`, and answers all that happened. */
@@ -86,7 +95,7 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
   const flushes = new Subject<void>()
   const seen: Seen[] = []
   let open: ReadonlyArray<Item> = []
-  let within: ReadonlyArray<Command> = []
+  let within: ReadonlyArray<Act> = []
   let isNested = false
   let hasEnded = false
   let ids = 0
@@ -104,7 +113,7 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
       return source.next(left('left'))
     }
     const item: Item = { n, size, at: clock.monotonic(), key: key % keys }
-    const bytes = bytesOf([item])
+    const bytes = bytesIn([item])
     if (bytes <= maxBytes) note('taken', '', [item])
     else note('passing', `refused m${[n, bytes, maxBytes].join(' ')}`)
     // Every other text has characters of two bytes.
@@ -119,7 +128,7 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
     unsubscribe: () => subscription.unsubscribe(),
   }
 
-  const run = (command: Command): void => {
+  const run = (command: Act): void => {
     if (command.do === 'within') within = command.commands
     else if (command.do === 'advance') {
       clock.wall(wallStep)

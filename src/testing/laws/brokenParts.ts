@@ -32,25 +32,25 @@ import type { AskedPolicy, MakePolicy } from './policyLaws.ts'
 import type { Signing } from './signLaws.ts'
 import { networkSink, type MakeSink, type SinkItem } from './sinkWorld.ts'
 
-type Delivery = Observable<Verdict>
+type DeliveryStream = Observable<Verdict>
 
 /** A sink whose deliveries are changed. */
 export const withDelivery = <A>(
   { name, deliver, close }: Sink<A>,
-  change: (delivery: Delivery, item: A) => Delivery,
+  change: (delivery: DeliveryStream, item: A) => DeliveryStream,
 ): Sink<A> => ({ name, deliver: (item, attempt) => change(deliver(item, attempt), item), close })
 
-export const changed =
-  (change: (delivery: Delivery, item: SinkItem, world: World) => Delivery): MakeSink<SinkItem> =>
+export const changedSink =
+  (change: (delivery: DeliveryStream, item: SinkItem, world: World) => DeliveryStream): MakeSink<SinkItem> =>
   (world) =>
     withDelivery(networkSink<SinkItem>(world), (delivery, item) => change(delivery, item, world))
 
 /** Sinks with one fault each. */
 export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
-  'never completes': { breaks: 'sink/settles', make: changed((delivery) => concat(delivery, NEVER)) },
+  'never completes': { breaks: 'sink/settles', make: changedSink((delivery) => concat(delivery, NEVER)) },
   'emits two verdicts': {
     breaks: 'sink/one-verdict',
-    make: changed((delivery) => delivery.pipe(mergeMap((verdict) => [verdict, verdict]))),
+    make: changedSink((delivery) => delivery.pipe(mergeMap((verdict) => [verdict, verdict]))),
   },
 })
 
@@ -182,11 +182,11 @@ export const brokenSigners = brokenVersions<Signing>()({
 /** Makes a codec of a sound one. */
 export type ChangeCodec = <A, O>(codec: t.Type<A, O>) => t.Type<A, O>
 
-type Change = <A, O>(codec: t.Type<A, O>) => Partial<Pick<t.Type<A, O>, 'is' | 'validate' | 'encode'>>
+type CodecChange = <A, O>(codec: t.Type<A, O>) => Partial<Pick<t.Type<A, O>, 'is' | 'validate' | 'encode'>>
 
 /** A codec of which a part is changed. */
 export const changing =
-  (change: Change): ChangeCodec =>
+  (change: CodecChange): ChangeCodec =>
   (codec) => {
     const { is = codec.is, validate = codec.validate, encode = codec.encode } = change(codec)
     return new t.Type(codec.name, is, validate, encode)

@@ -4,6 +4,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { systemClock, systemRandom } from '../../core/clock.ts'
 import { messageOf } from '../../core/failure.ts'
 import { checkOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
+import { realImmediate } from '../virtualClock.ts'
 import { silent, type Law, type Run } from './law.ts'
 
 /** How laws are checked. */
@@ -25,18 +26,18 @@ export interface LawOptions {
   readonly timeout?: number
 }
 
-/** The real one, taken before a test runner can replace it. */
-const nextTurn = setImmediate
-
-const lawOptions = strict({
-  ...{ runs: optional(wholeNumber('runs', 1)), seed: optional(wholeNumber('', -(2 ** 31), 2 ** 32)) },
-  ...{ only: optional(text), path: optional(text), timeout: optional(wholeNumber('ms', 1)) },
+const runOptions = strict({
+  runs: optional(wholeNumber('runs', 1)),
+  seed: optional(wholeNumber('', -(2 ** 31), 2 ** 32)),
+  only: optional(text),
+  path: optional(text),
+  timeout: optional(wholeNumber('ms', 1)),
   example: optional(option('any value', right)),
 })
 
 /** The options with a seed: only with one seed do laws of the same worlds share their runs. */
 const seeded = (options: LawOptions): LawOptions => {
-  checkOptions('options of laws', lawOptions, options)
+  checkOptions('options of laws', runOptions, options)
   const drawn = Math.floor(systemRandom() * 2 ** 32) | 0
   return { seed: fc.readConfigureGlobal().seed ?? drawn, ...options }
 }
@@ -49,7 +50,7 @@ const playOnce = async (law: Law, input: unknown, run: Run): Promise<void> => {
   try {
     await law.check(input, run)
     // Node tells of rejections before the next turn.
-    await new Promise((resolve) => nextTurn(resolve))
+    await new Promise((resolve) => realImmediate(resolve))
   } finally {
     process.off('unhandledRejection', hear)
   }
@@ -104,7 +105,7 @@ const jsonOf = (input: unknown): string | undefined => {
 }
 
 /** The report of a broken law. The counterexample is played once more, for its trace. */
-const broken = async (law: Law, details: fc.RunDetails<unknown[]>) => {
+const brokenReport = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   const [input] = details.counterexample ?? []
   const logged: string[] = []
   const run = { ...silent, log: (line: string) => void logged.push(line) }
@@ -115,6 +116,7 @@ const broken = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   const trace = logged.slice(-30)
   const json = jsonOf(input)
   const place = `seed: ${String(details.seed)}, path: '${details.counterexamplePath ?? ''}'`
+  const replayed = json === undefined ? place : `example: ${json}`
   const error = details.errorInstance
   const lines = [
     `${law.id} is broken: ${error instanceof Error && error.message !== '' ? error.message : String(error)}`,
@@ -124,7 +126,7 @@ const broken = async (law: Law, details: fc.RunDetails<unknown[]>) => {
     again.failed
       ? ['  the end of its trace:', ...trace].join('\n    ')
       : '  this input did not break it when it was played again: something is left to chance',
-    `  replay: await checkLaws(laws, { only: '${law.id}', ${json === undefined ? place : `example: ${json}`} })`,
+    `  replay: await checkLaws(laws, { only: '${law.id}', ${replayed} })`,
   ]
   return { result: 'broken', counterexample: input, trace, text: lines.join('\n') } as const
 }
@@ -162,7 +164,8 @@ export const reportOf = async (law: Law, given: LawOptions = {}): Promise<LawRep
     ...(lack !== undefined && { numRuns: 0 }),
   })
   const counts = { law: law.id, statement: law.statement, runs: details.numRuns, seed: details.seed, reached }
-  if (details.failed && details.counterexample !== null) return { ...counts, ...(await broken(law, details)) }
+  if (details.failed && details.counterexample !== null)
+    return { ...counts, ...(await brokenReport(law, details)) }
 
   const missed = law.situations.filter((each) => !isOne && reached[each] === 0)
   const why =
@@ -242,7 +245,7 @@ export const registerLaws = (
   laws: ReadonlyArray<Law>,
   options: LawOptions = {},
 ): void => {
-  checkOptions('options of laws', lawOptions, options)
+  checkOptions('options of laws', runOptions, options)
   const { timeout } = options
   // Drawn when the first test runs, for all: a set-up file may give a seed after the registration.
   let all: LawOptions | undefined

@@ -20,7 +20,7 @@ const act = fc.record({
   gap: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 60, 2_000, 6_000),
   length: fc.constantFrom(1, 1, 1, 40, 40, 300, 300, 0, null),
 })
-const input = fc.record({
+const clientRun = fc.record({
   seed: fc.nat(),
   script: anyScript,
   acts: fc.array(act, { minLength: 1, maxLength: 40, size: 'max' }),
@@ -31,39 +31,46 @@ const input = fc.record({
   }),
   closeWithin: fc.constantFrom(0, 1_000, 60_000),
 })
-type Input = typeof input extends fc.Arbitrary<infer I> ? I : never
+type ClientRun = typeof clientRun extends fc.Arbitrary<infer I> ? I : never
 
 /** A flush has the messages that it must wait for. */
-interface Happened {
+interface ClientEvent {
   readonly what: 'accepted' | 'sent' | 'ended' | 'flush' | 'flushed' | 'closed'
   readonly ids: ReadonlyArray<string>
 }
 
-const TIMEOUT = 1_000
+const CLIENT_TIMEOUT = 1_000
 /** Longer than the default retry policy goes on. */
-const LONG = 6 * 3_600_000
+const RUN_LIMIT = 6 * 3_600_000
 
-const idOf = ({ id }: Message): string => id
-const idsOf = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<string> =>
+const idOfMessage = ({ id }: Message): string => id
+const idsOf = (happened: ReadonlyArray<ClientEvent>, what: ClientEvent['what']): ReadonlyArray<string> =>
   happened.filter((each) => each.what === what).flatMap(({ ids }) => ids)
 
-const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
+const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Run) => {
   const world = makeWorld(given.seed, {}, log)
   const { clock, random } = world
-  const happened: Happened[] = []
+  const happened: ClientEvent[] = []
   /** With the totals inside the callback. */
   const ended: Array<{ readonly outcome: Outcome<Message>; readonly totals: Totals }> = []
-  const note = (what: Happened['what'], ids: ReadonlyArray<string>): void => {
+  const note = (what: ClientEvent['what'], ids: ReadonlyArray<string>): void => {
     happened.push({ what, ids })
     world.log(`${what} ${ids.join()}`)
   }
   const fails = (error: unknown): void => world.log(`fails with ${String(error)}`)
   const script = ({ members }: SentBatch, n: number): Misbehaviour => {
-    note('sent', members.map(idOf))
+    note('sent', members.map(idOfMessage))
     return given.script[n] ?? healthy
   }
   const sink = scriptedSink({ clock, script })
-  const setting = { sink, clock, random, timeout: TIMEOUT, maxMessageBytes: 700, logger: false } as const
+  const setting = {
+    sink,
+    clock,
+    random,
+    timeout: CLIENT_TIMEOUT,
+    maxMessageBytes: 700,
+    logger: false,
+  } as const
   const client = open({ ...setting, ...given.limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
     ended.push({ outcome, totals: client.stats() })
@@ -86,11 +93,11 @@ const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
     }
   }
   const closeAsked = clock.monotonic()
-  const result = await clock.run(client.close({ timeout: given.closeWithin }), { timeout: LONG })
+  const result = await clock.run(client.close({ timeout: given.closeWithin }), { timeout: RUN_LIMIT })
   note('closed', [])
   const closeTook = clock.monotonic() - closeAsked
   const left = { running: sink.running(), timers: clock.timers().map(({ name }) => name) }
-  await clock.advance(LONG)
+  await clock.advance(RUN_LIMIT)
   return { happened, ended, batches: sink.calls.map(({ item }) => item), result, closeTook, left }
 }
 
@@ -99,7 +106,7 @@ const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
  * your own.
  */
 export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
-  lawsOver('client', input, (given, run) => play(open, given, run), {
+  lawsOver('client', clientRun, (given, run) => playClient(open, given, run), {
     'ends-once': {
       statement:
         'Each accepted call ends exactly once, at the latest in the close, and is not sent after that.',
@@ -163,14 +170,14 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
     },
     closes: {
       statement:
-        'close resolves in its time with what was abandoned; then nothing runs or starts, and no timer is left.',
+        'close resolves in time with the abandoned messages; then nothing runs, and no timer is left.',
       check: ({ happened, ended, result, closeTook, left }, { closeWithin }) => {
-        holds(closeTook <= closeWithin + TIMEOUT, `the close took ${String(closeTook)} ms`)
+        holds(closeTook <= closeWithin + CLIENT_TIMEOUT, `the close took ${String(closeTook)} ms`)
         const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))
         same({ ...left, sent: idsOf(after, 'sent') }, { running: 0, timers: [], sent: [] })
         const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned')
         same(
-          result.abandoned.map(idOf).toSorted(),
+          result.abandoned.map(idOfMessage).toSorted(),
           abandoned.map(({ outcome }) => outcome.item.id).toSorted(),
         )
       },

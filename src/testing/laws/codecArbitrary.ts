@@ -3,7 +3,7 @@ import { getOrElse } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { isRecord } from '../../core/json.ts'
 import { checkOptions, flag, guarded, strict, withDefault } from '../../core/options.ts'
-import { showPath, type Step } from '../../event/json.ts'
+import { showPath, type Key } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { Integrations, members } from '../../event/model.ts'
 import { WebhookBody, WireBody } from '../../event/webhookBody.ts'
@@ -35,7 +35,7 @@ interface AnyCodec extends t.Mixed {
 }
 
 /** The parts of a codec, each with the step to its values: none for its own, `*` for all of them. */
-export const partsOf = (codec: AnyCodec): ReadonlyArray<readonly [step: Step | undefined, t.Mixed]> => {
+export const partsIn = (codec: AnyCodec): ReadonlyArray<readonly [step: Key | undefined, t.Mixed]> => {
   const { _tag: tag = '', props = {}, types = [], type, codomain } = codec
   return [
     ...Object.entries(props),
@@ -47,13 +47,13 @@ export const partsOf = (codec: AnyCodec): ReadonlyArray<readonly [step: Step | u
 
 /** The number of codecs in a codec; infinite if it is recursive. */
 const weight = (codec: AnyCodec): number =>
-  codec._tag === 'RecursiveType' ? Infinity : partsOf(codec).reduce((sum, [, part]) => sum + weight(part), 1)
+  codec._tag === 'RecursiveType' ? Infinity : partsIn(codec).reduce((sum, [, part]) => sum + weight(part), 1)
 
 /** The keys that a dictionary must have; undefined if it may have any. */
-const keysOf = ({ _tag, value, keys, types }: AnyCodec): ReadonlyArray<string> | undefined => {
+const literalKeys = ({ _tag, value, keys, types }: AnyCodec): ReadonlyArray<string> | undefined => {
   if (_tag === 'LiteralType') return [String(value)]
   if (_tag === 'KeyofType') return Object.keys(keys ?? {})
-  const all = _tag === 'UnionType' ? types?.map(keysOf) : undefined
+  const all = _tag === 'UnionType' ? types?.map(literalKeys) : undefined
   return all?.every((each) => each !== undefined) ? all.flat() : undefined
 }
 
@@ -146,14 +146,14 @@ export const arbitraryFor = <A>(
   const depth = { depthIdentifier, depthSize: 'small', maxDepth: 12, withCrossShrink: true } as const
   const ties = new Map<t.Mixed, fc.Arbitrary<unknown>>()
 
-  const fault = ({ name }: t.Mixed, path: ReadonlyArray<Step>, why: string): Error => {
+  const fault = ({ name }: t.Mixed, path: ReadonlyArray<Key>, why: string): Error => {
     const codecAt = `${JSON.stringify(name)}${path.length === 0 ? '' : ` at ${showPath(path)}`}`
     const way = `give { overrides: [[${JSON.stringify(name)}, values]] }`
     return new Error(`arbitraryFor: the codec ${codecAt} ${why}: ${way}`)
   }
 
   /** Only values that the codec itself accepts. */
-  const narrowed = (each: t.Mixed, path: ReadonlyArray<Step>, values: fc.Arbitrary<unknown> | undefined) => {
+  const narrowed = (each: t.Mixed, path: ReadonlyArray<Key>, values: fc.Arbitrary<unknown> | undefined) => {
     let misses = 0
     return values?.filter((value) => {
       misses = each.is(value) ? 0 : misses + 1
@@ -166,7 +166,7 @@ export const arbitraryFor = <A>(
   const bounded = (item: t.Mixed, empty: object, values: fc.Arbitrary<object>): fc.Arbitrary<object> =>
     weight(item) < Infinity ? values : fc.oneof(depth, fc.constant(empty), { weight: 3, arbitrary: values })
 
-  const valuesOf = (each: t.Mixed, path: ReadonlyArray<Step>): fc.Arbitrary<unknown> => {
+  const valuesOf = (each: t.Mixed, path: ReadonlyArray<Key>): fc.Arbitrary<unknown> => {
     const values = derived(each, path)
     if (values !== undefined) return values
     throw fault(each, path, json ? 'has no values that JSON can hold' : 'has no values')
@@ -182,12 +182,12 @@ export const arbitraryFor = <A>(
     if (within.includes(each)) return false
     const { _tag: tag = '' } = each
     if (knownOf(each) !== undefined || /^(Partial|Array|ReadonlyArray|Dictionary)Type$/.test(tag)) return true
-    const parts = partsOf(each).map(([, part]) => ends(part, [...within, each]))
+    const parts = partsIn(each).map(([, part]) => ends(part, [...within, each]))
     return tag === 'UnionType' ? parts.some((end) => end) : parts.every((end) => end)
   }
 
   /** Undefined for a codec without values. */
-  const derived = (each: AnyCodec, path: ReadonlyArray<Step>): fc.Arbitrary<unknown> | undefined => {
+  const derived = (each: AnyCodec, path: ReadonlyArray<Key>): fc.Arbitrary<unknown> | undefined => {
     const { _tag: tag = '', props = {}, types = [] } = each
     const { type = t.unknown, domain = t.string, codomain = t.unknown } = each
     const known = knownOf(each)
@@ -213,7 +213,7 @@ export const arbitraryFor = <A>(
         return fc.tuple(...optional).map((members) => Object.fromEntries<unknown>(members.flat()))
       }
       case 'DictionaryType': {
-        const keys = keysOf(domain)
+        const keys = literalKeys(domain)
         if (keys !== undefined)
           return derived(t.type(Object.fromEntries(keys.map((name) => [name, codomain]))), path)
         const inside = [...path, '*']

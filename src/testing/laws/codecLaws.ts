@@ -5,7 +5,7 @@ import { faultsOf } from '../../event/codecFaults.ts'
 import { showPath } from '../../event/json.ts'
 import { holds, same, law, lawsOver, type Law } from './law.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
-import { changed, placesIn } from './invalidInput.ts'
+import { replacedAt, placesIn } from './invalidInput.ts'
 import { hostileJson } from './jsonValues.ts'
 import { odd } from './oddValues.ts'
 
@@ -43,7 +43,7 @@ export const codecLaws = <A, O>(
     const encoded: unknown = codec.encode(value)
     const places = placesIn([[], encoded])
     const [at] = places[place % places.length] ?? [[]]
-    return { value, at, input: changed(encoded, at, other === null ? [] : [other]) }
+    return { value, at, input: replacedAt(encoded, at, other === null ? [] : [other]) }
   }
   /** Whether a rule of the codec can be broken, outside of texts and t.unknown. */
   const reached = tryCatch(() => {
@@ -62,7 +62,7 @@ export const codecLaws = <A, O>(
       },
       'encoding-is-stable': {
         statement:
-          'Encoding a value twice gives the same text; after decoding it is the same but for the order of keys.',
+          'Encoding a value twice gives the same text; decoded, only the order of its keys may differ.',
         check: ({ value }) => {
           const before = structuredClone(value)
           const text = textOf(value)

@@ -32,7 +32,7 @@ export const combinationInput: fc.Arbitrary<CombinationInput> = fc.record({
 })
 
 /** The differences between the combinations. */
-interface Rules {
+interface LawRules {
   /** Each sink is asked when the one before it has failed. */
   readonly isInTurn: boolean
   /** All sinks must take the item; else one. */
@@ -43,7 +43,7 @@ const DEFECT: Verdict = left(retryable('defect'))
 const LATE: Verdict = left(retryable('late'))
 
 /** The verdict when each sink has one. */
-const together = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string): Verdict => {
+const joined = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string): Verdict => {
   const verdicts = memory.map((verdict, at) => ({ sink: String(at), verdict }))
   if (wantsAll && memory.every(isRight)) return right({ sink: name })
   if (wantsAll) return left(notAll(verdicts))
@@ -56,7 +56,7 @@ const together = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: strin
 
 /** One attempt as it must go, in plain code. `memory` has the last verdict of each sink. */
 const expected = (
-  { isInTurn, wantsAll }: Rules,
+  { isInTurn, wantsAll }: LawRules,
   replies: ReadonlyArray<Reply>,
   memory: Verdict[],
   name: string,
@@ -87,7 +87,7 @@ const expected = (
     .filter(({ verdict }) => !wantsAll && verdict._tag === 'Right')
     .sort((one, other) => one.at - other.at)
   const last = Math.max(start, ...known.map(({ at }) => at))
-  return { asked, verdicts: [winner ?? { at: last, verdict: together(memory, wantsAll, name) }], endedAt }
+  return { asked, verdicts: [winner ?? { at: last, verdict: joined(memory, wantsAll, name) }], endedAt }
 }
 
 const LEFT_OUT = ['detail', 'clock']
@@ -100,7 +100,7 @@ const stored = <A>(value: A): A =>
 /** Plays the attempts. Answers what was seen in each, and what must be seen. */
 export const playCombination = async (
   make: MakeCombination,
-  rules: Rules,
+  rules: LawRules,
   input: CombinationInput,
   { log }: Pick<Run, 'log'>,
 ) => {
@@ -145,7 +145,7 @@ export const playCombination = async (
 }
 
 const lawsOf =
-  (room: string, rules: Rules, asks: string, verdict: string) =>
+  (room: string, rules: LawRules, asks: string, verdict: string) =>
   (make: MakeCombination): ReadonlyArray<Law> => {
     type Trace = Awaited<ReturnType<typeof playCombination>>
     const agree = (key: 'asked' | 'verdicts' | 'endedAt', statement: string) => ({
@@ -163,7 +163,7 @@ const lawsOf =
     })
   }
 
-const FIRST_SUCCESS =
+const FIRST_WINS =
   'The verdict is the first success, at its time; if all fail, AllFailed with the last failure of each.'
 
 /**
@@ -183,16 +183,16 @@ const FIRST_SUCCESS =
 export const firstSuccessLaws = lawsOf(
   'first-success',
   { isInTurn: false, wantsAll: false },
-  'It asks all sinks at the same time, each with its own last failure, but those that refused for good or asked to wait.',
-  FIRST_SUCCESS,
+  'It asks all sinks at once, with their own failures, but those that refused or asked to wait.',
+  FIRST_WINS,
 )
 
 /** The laws of a combination of your own that asks its sinks one after another, as `failover` does. */
 export const failoverLaws = lawsOf(
   'failover',
   { isInTurn: true, wantsAll: false },
-  'It asks each sink when the one before it has failed, and none after the deadline; not those that refused for good or asked to wait.',
-  FIRST_SUCCESS,
+  'It asks a sink after the one before it failed, in time, but those that refused or asked to wait.',
+  FIRST_WINS,
 )
 
 /** The laws of a combination of your own whose sinks must all take the item, as with `toAll`. */

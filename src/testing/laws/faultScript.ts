@@ -17,14 +17,14 @@ export interface FaultScriptOptions {
 const pick = <const A>(...values: ReadonlyArray<A>): fc.Arbitrary<A> => fc.constantFrom(...values)
 
 const refusals = [400, 401, 403, 404, 408, 409, 410, 413, 425, 429, 429, 499]
-const errors = fc.oneof(
+const serverErrors = fc.oneof(
   { withCrossShrink: true },
   pick(500, 502, 503, 504),
   fc.integer({ min: 500, max: 599 }),
 )
-const codeOf = (...successes: ReadonlyArray<number>): fc.Arbitrary<number> =>
-  fc.oneof({ withCrossShrink: true }, pick(...successes), pick(...refusals), errors)
-const [code, anyCode] = [codeOf(200, 201, 299, 301), codeOf(200, 201, 204, 299, 301, 304)]
+const answerCode = (...successes: ReadonlyArray<number>): fc.Arbitrary<number> =>
+  fc.oneof({ withCrossShrink: true }, pick(...successes), pick(...refusals), serverErrors)
+const [code, anyCode] = [answerCode(200, 201, 299, 301), answerCode(200, 201, 204, 299, 301, 304)]
 // A virtual clock starts in 2026.
 const dates = [10_000, 3_600_000, -86_400_000].map((ms) => new Date(Date.UTC(2026, 0, 1) + ms).toUTCString())
 const headers = pick('0', '2', '3600', 'soon', ...dates).map((text) => ({ 'Retry-After': text }))
@@ -32,7 +32,7 @@ const onlyDo: { requiredKeys: ['do'] } = { requiredKeys: ['do'] }
 
 type Kinds = { readonly [D in Misbehaviour['do']]: fc.Arbitrary<Extract<Misbehaviour, { do: D }>> }
 
-const kinds = (after: fc.Arbitrary<number>): Kinds => ({
+const faultKinds = (after: fc.Arbitrary<number>): Kinds => ({
   status: fc.record({ do: pick('status'), code: anyCode, after, headers }, { requiredKeys: ['do', 'code'] }),
   interim: fc.record({ do: pick('interim'), codes: pick([103], [102, 100], []), code, after }, onlyDo),
   silence: pick({ do: 'silence' }),
@@ -73,7 +73,7 @@ export const faultScript = (options: FaultScriptOptions = {}): fc.Arbitrary<Faul
   const { timeout, maxSteps, without } = checkOptions('options of faultScript', scriptOptions, options)
   const around = fc.integer({ min: Math.max(0, timeout - 1), max: timeout + 1 })
   const after = fc.oneof({ withCrossShrink: true }, fc.constant(0), around, around, fc.nat(2 * timeout))
-  const faults = Object.entries(kinds(after)).flatMap(([kind, arbitrary]) =>
+  const faults = Object.entries(faultKinds(after)).flatMap(([kind, arbitrary]) =>
     without.some((each) => each === kind) ? [] : [{ weight: kind === 'status' ? 6 : 1, arbitrary }],
   )
   const fault: fc.Arbitrary<Misbehaviour> = fc.oneof(

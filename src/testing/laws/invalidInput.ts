@@ -4,11 +4,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../../core/json.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
-import { showPath, type Step } from '../../event/json.ts'
+import { showPath, type Key } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { kinds, type Kind } from '../../event/model.ts'
 import { WireBody } from '../../event/webhookBody.ts'
-import { arbitraryFor, partsOf, type CodecArbitraryOptions } from './codecArbitrary.ts'
+import { arbitraryFor, partsIn, type CodecArbitraryOptions } from './codecArbitrary.ts'
 import { eventOf, trackingCallOf, wireBody, without } from './events.ts'
 
 /** Input that must be refused, with a fault at the path. */
@@ -20,14 +20,14 @@ export interface InvalidInput {
   readonly reason: 'wrong type' | 'wrong value' | 'missing' | 'too large' | 'no user'
 }
 
-type Way = ReadonlyArray<Step>
+type Way = ReadonlyArray<Key>
 /** A place in a value, and the value there. */
 type Place = readonly [at: Way, found: unknown]
 
 /** The places inside an object or an array. */
 const inside = ([at, found]: Place): ReadonlyArray<Place> => {
   const members = Array.isArray(found) ? [...found.entries()] : Object.entries(isRecord(found) ? found : {})
-  return members.map(([step, member]: readonly [Step, unknown]) => [[...at, step], member])
+  return members.map(([step, member]: readonly [Key, unknown]) => [[...at, step], member])
 }
 
 /** The places in objects and lists, the value itself first. */
@@ -36,7 +36,7 @@ export const placesIn = (place: Place): ReadonlyArray<Place> => [place, ...insid
 /** Those that the codec has a rule for. Of a union only the members count that take the value. */
 const ruledIn = (codec: t.Mixed, place: Place): ReadonlyArray<Place> => [
   place,
-  ...partsOf(codec).flatMap(([step, part]) => {
+  ...partsIn(codec).flatMap(([step, part]) => {
     if (step === undefined) return isLeft(part.decode(place[1])) ? [] : ruledIn(part, place).slice(1)
     const members = inside(place).filter(([at]) => step === '*' || step === at.at(-1))
     return members.flatMap((each) => ruledIn(part, each))
@@ -44,17 +44,17 @@ const ruledIn = (codec: t.Mixed, place: Place): ReadonlyArray<Place> => [
 ]
 
 /** The value with another member at a place, or without it if nothing is put there. */
-export const changed = (value: unknown, [step, ...rest]: Way, put: ReadonlyArray<unknown>): unknown => {
+export const replacedAt = (value: unknown, [step, ...rest]: Way, put: ReadonlyArray<unknown>): unknown => {
   if (step === undefined) return put[0]
   if (Array.isArray(value))
-    return value.map((member, at): unknown => (at === step ? changed(member, rest, put) : member))
+    return value.map((member, at): unknown => (at === step ? replacedAt(member, rest, put) : member))
   if (!isRecord(value)) return value
   const others = Object.entries(value).filter(([name]) => name !== step)
   const isGone = rest.length === 0 && put.length === 0
-  return Object.fromEntries(isGone ? others : [...others, [step, changed(value[step], rest, put)]])
+  return Object.fromEntries(isGone ? others : [...others, [step, replacedAt(value[step], rest, put)]])
 }
 
-const invalid = (reason: InvalidInput['reason'], path: string, input: unknown) => ({ input, path, reason })
+const invalidAt = (reason: InvalidInput['reason'], path: string, input: unknown) => ({ input, path, reason })
 
 /** The values for a place; the empty list leaves a key out. */
 const PUTS: ReadonlyArray<ReadonlyArray<unknown>> = [[], [null], [true], [7.5], ['wrong'], [[]], [{}]]
@@ -83,13 +83,13 @@ export const invalidFor = (codec: t.Mixed, options: CodecArbitraryOptions = {}):
       ...all.slice(start % all.length),
       ...all.slice(0, start % all.length),
     ]) {
-      const input = changed(encoded, at, put)
+      const input = replacedAt(encoded, at, put)
       const decoded = codec.decode(input)
       const paths = isLeft(decoded) ? faultsOf(decoded.left).map(({ path }) => path) : []
       // Some unions name the tag, and others only themselves.
       const path = [at, at.slice(0, -1)].map(showPath).find((each) => paths.includes(each))
       const wrong = kindOf(put[0]) === kindOf(found) ? 'wrong value' : 'wrong type'
-      if (path !== undefined) return invalid(put.length === 0 ? 'missing' : wrong, path, input)
+      if (path !== undefined) return invalidAt(put.length === 0 ? 'missing' : wrong, path, input)
     }
     throw new Error(`invalidFor: the codec ${JSON.stringify(codec.name)} refuses nothing that was tried`)
   })
@@ -107,8 +107,8 @@ export const invalidCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<InvalidI
   })
   return fc.oneof(
     { weight: 6, arbitrary: fc.oneof(...broken) },
-    calls.map((call) => invalid('no user', 'userId', without(call, 'userId', 'anonymousId'))),
-    calls.map((call) => invalid('too large', '', { ...call, userId: 'x'.repeat(Limits.bodyBytes) })),
+    calls.map((call) => invalidAt('no user', 'userId', without(call, 'userId', 'anonymousId'))),
+    calls.map((call) => invalidAt('too large', '', { ...call, userId: 'x'.repeat(Limits.bodyBytes) })),
   )
 }
 

@@ -46,7 +46,7 @@ const attemptOf = <A>({ attempt: { number, until, lastFailure, clock } }: SinkCa
 })
 
 /** The trace of one delivery to a scripted sink inside a layer. */
-const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
+const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply, cancel } = input
   const inners: Array<ScriptedSink<A>> = []
   const inside = (world: World): Sink<A> => {
@@ -104,7 +104,7 @@ const playDelivered = async <A>(
 }
 
 /** Longer than a layer gives a delivery if it has nothing to do. */
-const LONG = 100 * 24 * 3_600_000
+const FAR_AHEAD = 100 * 24 * 3_600_000
 
 /** Verdicts of one layer on two clocks. One clock moves far ahead while a delivery runs on the other. */
 const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
@@ -125,7 +125,7 @@ const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: R
       .deliver(item, { ...attempt, clock })
       .subscribe({ next: tell, error: tell, complete: () => tell('complete') })
   }
-  for (const clock of clocks) await clock.advance(LONG)
+  for (const clock of clocks) await clock.advance(FAR_AHEAD)
   return told
 }
 
@@ -150,17 +150,17 @@ interface LayerLaws {
  */
 export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
   const item = itemsOf(options)
-  type Seen = Awaited<ReturnType<typeof play<A>>>
+  type Seen = Awaited<ReturnType<typeof playLayer<A>>>
   /** Compares a field of the run with the layer and without it. */
   const passes = (key: keyof Seen, statement: string) => ({
     statement,
     check: async (seen: Seen, input: LayerInput<A>) => {
-      const without = await play<A>(() => (sink) => sink, input, silent.log)
+      const without = await playLayer<A>(() => (sink) => sink, input, silent.log)
       same(seen[key], without[key])
     },
   })
   return [
-    ...lawsOver('layer', inputsOf(item), (input, { log }) => play(make, input, log), {
+    ...lawsOver('layer', inputsOf(item), (input, { log }) => playLayer(make, input, log), {
       'passes-attempt': passes(
         'attempts',
         'The sink inside gets the number, the deadline, the last failure and the clock of the attempt.',

@@ -12,21 +12,26 @@ import { scriptedDisk } from '../disk.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { outboxRun, settled } from './outboxWorld.ts'
-import type { MakeOutbox, OutboxCommand, OutboxItem, OutboxLawOptions, OutboxRun } from './outboxWorld.ts'
+import type {
+  MakeOutbox,
+  OutboxCommand,
+  OutboxItem as Item,
+  OutboxLawOptions,
+  OutboxRun,
+} from './outboxWorld.ts'
 import { plainOutbox } from './plainOutbox.ts'
 
 /** The laws by name. */
 const statements = {
   answers: 'Each call is answered, and none throws or rejects.',
   once: 'A leased entry is not leased again, and no id is given twice.',
-  order:
-    'Retries come when they are due, by due time and within the limit; then new entries in their order, but not with retriesOnly.',
+  order: 'Due retries come by due time, within their limit; then new entries in order, unless retriesOnly.',
   remembers: 'An entry comes back as it was put back, its item as it was given, and nothing else comes.',
   bounds: 'An item is refused if it would break a bound, and only then, and the answer names the bound.',
   stats: 'The stats agree with what is there.',
   wakes:
     'nextDue is the due time of the first entry that is not leased, with retriesOnly of the first retry.',
-  dead: 'Rejected and expired items are dead letters; the newest are kept, pages list them in order, and purge deletes the matching ones.',
+  dead: 'The newest rejected and expired items are kept as dead letters, listed in order, purged by match.',
   redrives: 'A redriven item waits as a new one if there is room, and is no dead letter any more.',
   repeats: 'An ack or a nack that answers with a promise may be repeated, and that does no harm.',
   survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
@@ -43,14 +48,13 @@ const situations: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 type OutboxLaw = keyof typeof statements
 
-type Failure = readonly [law: OutboxLaw, why: string]
-type Item = OutboxItem
+type Difference = readonly [law: OutboxLaw, why: string]
 /** Of the outbox under test, and of the reference. */
 type Pair<T> = readonly [found: T, expected: T]
 type Entries = ReadonlyArray<Entry<Item>>
 type CommandOf<Name> = Extract<OutboxCommand, { do: Name }>
 
-const numberOf = ({ item }: Entry<Item>): number => item.n
+const entryNumber = ({ item }: Entry<Item>): number => item.n
 /** An entry without its id, which each outbox gives itself. */
 const contentOf = ({ item, firstAttemptAt, progress }: Entry<Item>) => ({ item, firstAttemptAt, progress })
 const deadLetterOf = (dead: DeadLetter<Item>) =>
@@ -72,12 +76,12 @@ const END: ReadonlyArray<OutboxCommand> = [
 ]
 
 /** Gives the same commands to an outbox and to a reference in memory, and answers the first difference. */
-const play = async (
+const playOutbox = async (
   make: MakeOutbox,
   { crash, leave }: OutboxLawOptions,
   { bounds, commands }: OutboxRun,
   { reach, log }: Run,
-): Promise<Failure | undefined> => {
+): Promise<Difference | undefined> => {
   const clock = virtualClock()
   const disk = scriptedDisk({ clock, latency: 1, log })
   const world = { clock, bounds, disk, place: newId() }
@@ -181,20 +185,20 @@ const play = async (
     },
     lease: async (limits) => {
       const now = clock.now()
-      const contents = new Map(reference.held.rows.map(({ entry }) => [numberOf(entry), contentOf(entry)]))
+      const contents = new Map(reference.held.rows.map(({ entry }) => [entryNumber(entry), contentOf(entry)]))
       const entries = await wait(outbox.lease(now, limits))
-      order = entries.map(numberOf)
+      order = entries.map(entryNumber)
       const expected = reference.outbox.lease(now, limits)
-      const all = [...leased.map(([one]) => one), ...entries].map(numberOf)
+      const all = [...leased.map(([one]) => one), ...entries].map(entryNumber)
       under('once', () => same([...new Set(all)], all))
       entries.forEach(name)
       for (const entry of entries) {
-        const isRedriven = redriven.has(numberOf(entry))
+        const isRedriven = redriven.has(entryNumber(entry))
         if (isRedriven) reach('leases a redriven item')
-        const found = [contentOf(entry), contents.get(numberOf(entry))] as const
+        const found = [contentOf(entry), contents.get(entryNumber(entry))] as const
         compare(isRedriven ? 'redrives' : 'remembers', found, identity)
       }
-      compare('order', [entries, expected], (all) => all.map(numberOf))
+      compare('order', [entries, expected], (all) => all.map(entryNumber))
       leased = [...leased, ...zip(entries, expected)]
       if (expected.some(({ progress }) => progress !== undefined)) reach('leases a retry')
     },
@@ -226,13 +230,13 @@ const play = async (
     },
     pass: ({ ms }) => clock.advance(ms),
     redrive: async ({ divisor }) => {
-      const before = new Set(reference.held.rows.map(({ entry }) => numberOf(entry)))
+      const before = new Set(reference.held.rows.map(({ entry }) => entryNumber(entry)))
       const counts = await both(({ dead }) => dead.redrive(({ entry }) => entry.item.n % divisor === 0))
       compare('redrives', counts, identity)
       if (counts[1] === 0) return
       reach('redrives an item')
       for (const { entry } of reference.held.rows)
-        if (!before.has(numberOf(entry))) redriven.add(numberOf(entry))
+        if (!before.has(entryNumber(entry))) redriven.add(entryNumber(entry))
       await steps.lease({ do: 'lease', count: 1_000, retries: 0, retriesOnly: false })
     },
     purge: async ({ divisor }) => {
@@ -252,7 +256,7 @@ const play = async (
       const found = await wait(outbox.takeRemaining())
       const limits = { count: isDurable() ? 0 : Infinity, retries: Infinity }
       const expected = reference.outbox.lease(Infinity, limits)
-      compare('remaining', [found, expected], (all) => all.map(numberOf).sort((a, b) => a - b))
+      compare('remaining', [found, expected], (all) => all.map(entryNumber).sort((a, b) => a - b))
       reference.outbox.ack(expected.map((entry) => ({ entry, outcome: outcomesOf(entry.item).Dropped })))
     },
     crash: async (each) => {
@@ -311,14 +315,14 @@ export const outboxLaws = (make: MakeOutbox, options: OutboxLawOptions = {}): Re
     const reached = new Set(good.get(key))
     const run: Run = { reach: (situation) => void reached.add(situation), log }
     // Without an outbox at the start no call is answered.
-    const unopened = (error: unknown): Failure => ['answers', messageOf(error)]
-    const failure = good.has(key) ? undefined : await play(make, options, given, run).catch(unopened)
+    const unopened = (error: unknown): Difference => ['answers', messageOf(error)]
+    const failure = good.has(key) ? undefined : await playOutbox(make, options, given, run).catch(unopened)
     reached.forEach(reach)
     if (failure === undefined) good.set(key, reached)
     return failure
   }
   return Object.entries(statements).flatMap(([name, statement]) => {
-    const check = (failure: Failure | undefined): void => holds(failure?.[0] !== name, failure?.[1] ?? '')
+    const check = (failure: Difference | undefined): void => holds(failure?.[0] !== name, failure?.[1] ?? '')
     const one = { statement, situations: situations[name] ?? [], check }
     return lawsOver('outbox', outboxRun, playOnce, { [name]: one })
   })

@@ -44,7 +44,7 @@ export interface PipelineLawOptions {
   readonly keyOf?: (item: unknown) => string | undefined
 }
 
-const callOf = (messageId: string): fc.Arbitrary<unknown> =>
+const markedCall = (messageId: string): fc.Arbitrary<unknown> =>
   fc.record({
     type: fc.constantFrom('track', 'track', 'track', 'identify', 'order'),
     event: fc.constantFrom('Seen', 'Seen', 'x'.repeat(400)),
@@ -76,7 +76,7 @@ const inputOf = (item: fc.Arbitrary<unknown>) => {
     unsubscribeAt: fc.constantFrom(null, null, null, 0, 1, 45, 2_000, 9_000),
   })
 }
-type Input = ReturnType<typeof inputOf> extends fc.Arbitrary<infer I> ? I : never
+type PipelineRun = ReturnType<typeof inputOf> extends fc.Arbitrary<infer I> ? I : never
 
 /** `value`: the end of an item, or the error of the pipeline. */
 interface Happened {
@@ -98,13 +98,13 @@ const TIMEOUT = 5_000
 const SOON = 300_000
 
 /** Sinks of which one, or all, must take an item. */
-interface Group {
+interface SinkGroup {
   readonly sinks: ReadonlyArray<string>
   readonly takes: 'one' | 'all'
 }
 
 /** Whether a group took an item or refused it for good, by the last verdict of each sink. */
-const judged = ({ sinks, takes }: Group, of: ReadonlyArray<Happened>) => {
+const judged = ({ sinks, takes }: SinkGroup, of: ReadonlyArray<Happened>) => {
   const last = sinks.map((name) => of.findLast(({ sink, verdict }) => sink === name && verdict)?.verdict)
   const isTaken = (one: Verdict | undefined): boolean => one !== undefined && isRight(one)
   const isRefused = (one: Verdict | undefined): boolean => one !== undefined && isFinal(one) && !isRight(one)
@@ -113,7 +113,7 @@ const judged = ({ sinks, takes }: Group, of: ReadonlyArray<Happened>) => {
     : { isTaken: last.every(isTaken), isRefused: last.some(isRefused) }
 }
 
-const sourceOf = (items: Input['items'], { clock }: World): Observable<unknown> =>
+const sourceOf = (items: PipelineRun['items'], { clock }: World): Observable<unknown> =>
   from(items.entries()).pipe(
     concatMap(async ([n, { gap, item }]) => {
       if (gap > 0) await clock.sleep(gap, 'the source')
@@ -121,7 +121,7 @@ const sourceOf = (items: Input['items'], { clock }: World): Observable<unknown> 
     }),
   )
 
-const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run) => {
+const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reach, log }: Run) => {
   const world = makeWorld(input.seed, {}, log)
   const { clock } = world
   const happened: Happened[] = []
@@ -131,7 +131,7 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
   }
   const { script, throwsIn } = input
   const inners: Array<ScriptedSink<P>> = []
-  const groups: Group[] = []
+  const groups: SinkGroup[] = []
   let started = 0
   const makeOne = (): Sink<P> => {
     const at = inners.length
@@ -158,7 +158,7 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
         }),
     }
   }
-  const sinks = (count: number, takes: Group['takes'] = 'one'): ReadonlyArray<Sink<P>> => {
+  const sinks = (count: number, takes: SinkGroup['takes'] = 'one'): ReadonlyArray<Sink<P>> => {
     const made = Array.from({ length: count }, makeOne)
     groups.push({ sinks: made.map(({ name }) => name), takes })
     return made
@@ -200,7 +200,7 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
   return { happened, groups, left }
 }
 
-const itemsOf = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<number> =>
+const itemsWhen = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<number> =>
   happened.filter((each) => each.what === what).flatMap(({ items }) => items)
 
 /** Each item whenever it is sent, and the events before. */
@@ -236,12 +236,12 @@ export const pipelineLaws = <P>(
     strict({ item: optional(func()), keyOf: optional(func()) }),
     options,
   )
-  const { item = callOf, keyOf } = options
-  const laws = lawsOver('pipeline', inputOf(item(MARK)), (input, run) => play(pipeline, input, run), {
+  const { item = markedCall, keyOf } = options
+  const laws = lawsOver('pipeline', inputOf(item(MARK)), (input, run) => playPipeline(pipeline, input, run), {
     'ends-once': {
       statement: 'Each item of the source ends exactly once, also if the sink fails, hangs or throws.',
       check: ({ happened }, { items, unsubscribeAt }) => {
-        const ended = itemsOf(happened, 'ended').toSorted((a, b) => a - b)
+        const ended = itemsWhen(happened, 'ended').toSorted((a, b) => a - b)
         same(ended, unsubscribeAt === null ? [...items.keys()] : [...new Set(ended)])
       },
       situations: ['a refusal', 'a retry', 'the sink throws', 'Delivered', 'Rejected'],
@@ -267,8 +267,7 @@ export const pipelineLaws = <P>(
       situations: ['Delivered', 'Rejected'],
     },
     'sends-again-in-doubt-only': {
-      statement:
-        'An item is sent to a sink again only before its end, and if its last attempt there had no verdict or may be retried.',
+      statement: 'An item is sent to a sink again only before its end, after no verdict or a retryable one.',
       check: ({ happened }) => {
         for (const { item, sink, before } of sendings(happened)) {
           const of = before.filter(({ items }) => items.includes(item))
@@ -281,7 +280,7 @@ export const pipelineLaws = <P>(
     },
     completes: {
       statement:
-        'It completes after its source. After that, or an unsubscribe, nothing is sent, emitted or running, and five minutes later no timer is left.',
+        'It completes after its source. Then, or unsubscribed, nothing runs, and soon no timer is left.',
       check: ({ happened, left }, { unsubscribeAt }) => {
         const end = unsubscribeAt === null ? 'completes' : 'unsubscribed'
         // Running deliveries may have their verdict.
@@ -297,7 +296,7 @@ export const pipelineLaws = <P>(
         const keys = input.items.map((each, n) => keyOf?.(marked(each.item, n)))
         for (const { item, before } of sendings(happened)) {
           const earlier = keys.slice(0, item).map((key, n) => key !== undefined && key === keys[item] && n)
-          const open = earlier.filter((n) => n !== false && !itemsOf(before, 'ended').includes(n))
+          const open = earlier.filter((n) => n !== false && !itemsWhen(before, 'ended').includes(n))
           same({ item, open }, { item, open: [] })
         }
       },

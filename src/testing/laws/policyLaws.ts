@@ -59,14 +59,16 @@ const moments = (fixed: Partial<AskedPolicy>) => {
 }
 
 /** `before` counts the attempts that failed before, `elapsed` is the time since the start of the first. */
-type Moment = ReturnType<typeof moments> extends fc.Arbitrary<infer Each> ? Each : never
+type PolicyMoment = ReturnType<typeof moments> extends fc.Arbitrary<infer Each> ? Each : never
 
 /** The delay without jitter. */
-const longestOf = ({ asked, before }: Moment): number =>
+const longestOf = ({ asked, before }: PolicyMoment): number =>
   Math.floor(Math.min(asked.base * asked.factor ** before, asked.maxDelay ?? Infinity))
 
 /** The expectation of a moment: the next pause, or the limit that ends it. Its draw is 0 or the largest. */
-const expectedOf = (moment: Moment): { readonly pause: number; readonly isHeld: boolean } | 'expires' => {
+const expectedPause = (
+  moment: PolicyMoment,
+): { readonly pause: number; readonly isHeld: boolean } | 'expires' => {
   const { asked, before, elapsed, draw, wish } = moment
   const backoff = Math.max(1, asked.jitter && draw === 0 ? 0 : longestOf(moment))
   const pause = Math.max(backoff, asked.retryAfter ? (wish ?? 0) : 0)
@@ -99,7 +101,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
   const names = /^(base|factor|maxDelay|jitter|maxRetries|within|retryAfter)$/
   const unknown = Object.keys(fixed).find((name) => !names.test(name))
   if (unknown !== undefined) throw new TypeError(`policyLaws: a policy promises no ${unknown}`)
-  const ask = ({ asked, before, elapsed, draw, wish }: Moment): Step<undefined> => {
+  const ask = ({ asked, before, elapsed, draw, wish }: PolicyMoment): Step<undefined> => {
     const progress = before === 0 ? undefined : { attempts: before, lastFailure: retryable('network') }
     const now = START + elapsed
     const failure = retryable('status', { status: 503, ...(wish !== null && { notBefore: now + wish }) })
@@ -110,8 +112,8 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
       statement: 'A delay grows by its factor up to its maximum, and jitter is drawn evenly from all of it.',
       situations: [fixed.maxDelay === null ? [] : 'capped', fixed.jitter === false ? [] : 'jitter'].flat(),
       check: (_, given, { reach }) => {
-        const moment: Moment = { ...given, elapsed: 0, wish: null }
-        const [after, expected] = [ask(moment), expectedOf(moment)]
+        const moment: PolicyMoment = { ...given, elapsed: 0, wish: null }
+        const [after, expected] = [ask(moment), expectedPause(moment)]
         if (after._tag !== 'Wait' || expected === 'expires') return
         if (after.delay === given.asked.maxDelay) reach('capped')
         if (given.asked.jitter && given.draw > 0) reach('jitter')
@@ -128,10 +130,10 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
     },
     'due-when-both-allow-it': {
       statement:
-        'The next attempt is due after the backoff, or later if the receiver wants it, and then names `Retry-After` as its reason.',
+        'The next attempt is due after the backoff, or later by the receiver, then because of `Retry-After`.',
       situations: ['held by Retry-After', 'after the backoff'],
       check: (after, moment, { reach }) => {
-        const expected = expectedOf(moment)
+        const expected = expectedPause(moment)
         if (after._tag !== 'Wait' || expected === 'expires') return
         reach(expected.isHeld ? 'held by Retry-After' : 'after the backoff')
         same([after.delay, after.because === 'Retry-After'], [expected.pause, expected.isHeld])
@@ -142,7 +144,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
         'It gives up when the next attempt would be at the deadline or later, or one too many; never before.',
       situations: fixed.within === null && fixed.maxRetries === null ? ['Wait'] : ['Wait', 'Expired'],
       check: (after, moment, { reach }) => {
-        const expected = expectedOf(moment) === 'expires' ? 'Expired' : 'Wait'
+        const expected = expectedPause(moment) === 'expires' ? 'Expired' : 'Wait'
         reach(expected)
         same(after._tag, expected)
       },

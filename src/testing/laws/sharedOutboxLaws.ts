@@ -43,7 +43,7 @@ const DELIVERY = 100
 /** Often the same, so that crashes, half a delivery later, meet deliveries. */
 const at = fc.constantFrom(0, 0, 1_000, 5_000, 5_010, 14_444)
 
-const input = fc.record({
+const sharedRun = fc.record({
   latency: fc.constantFrom(0, 1, 40),
   maxInFlight: fc.constantFrom(1, 2, 5),
   items: fc.array(fc.record({ at, relay: fc.nat(RELAYS - 1), busy: fc.nat(2), no: fc.boolean() }), {
@@ -53,12 +53,12 @@ const input = fc.record({
   /** The last relay never crashes, so that everything ends. */
   crashes: fc.array(fc.record({ at, relay: fc.nat(RELAYS - 2) }), { maxLength: 3 }),
 })
-type Input = typeof input extends fc.Arbitrary<infer I> ? I : never
+type SharedRun = typeof sharedRun extends fc.Arbitrary<infer I> ? I : never
 
 /** Plays a run. Answers its trace. */
-const play = async (
+const playShared = async (
   open: OpenSharedOutbox,
-  { latency, maxInFlight, items, crashes }: Input,
+  { latency, maxInFlight, items, crashes }: SharedRun,
   { log }: Run,
 ) => {
   const clock = virtualClock()
@@ -134,7 +134,7 @@ const play = async (
  * about leases, `watch` and progress; check each view with `outboxLaws` as well.
  */
 export const sharedOutboxLaws = (open: OpenSharedOutbox): ReadonlyArray<Law> =>
-  lawsOver('shared-outbox', input, (given, run) => play(open, given, run), {
+  lawsOver('shared-outbox', sharedRun, (given, run) => playShared(open, given, run), {
     'ends-once': {
       statement: 'An accepted item ends once; after a crash in its delivery it may end again.',
       check: ({ accepted, ends, deliveries, crashed }) => {

@@ -30,13 +30,13 @@ export interface Signing {
   ) => VerifyAnswer
 }
 
-const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8')
+const utf8Bytes = (text: string): Buffer => Buffer.from(text, 'utf8')
 
 export const hmac = (key: string | Uint8Array, body: string | Uint8Array): string =>
   createHmac('sha1', key).update(body).digest('hex')
 
 /** Secrets that are allowed: of one character, up to a block of SHA-1, and over it. */
-const secret: fc.Arbitrary<string> = fc
+const secretText: fc.Arbitrary<string> = fc
   .oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100, size: 'max' }),
     fc.constantFrom('a', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'é'.repeat(40), 'two words'),
@@ -84,7 +84,7 @@ const malformed: Readonly<Record<string, (good: string) => unknown>> = {
   ...odd,
 }
 
-const named = (table: object): fc.Arbitrary<string> => fc.constantFrom(...Object.keys(table))
+const namesOf = (table: object): fc.Arbitrary<string> => fc.constantFrom(...Object.keys(table))
 
 /** The bytes with one bit changed. */
 const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
@@ -98,22 +98,22 @@ const accepts = (answer: VerifyAnswer): void => holds(isAccepted(answer), 'what 
 const refuses = (answer: VerifyAnswer = false): void =>
   holds(!isAccepted(answer), 'what was not signed is accepted')
 
-const input = fc.record({
-  key: secret,
-  others: fc.uniqueArray(secret, { maxLength: 3 }),
+const signInput = fc.record({
+  key: secretText,
+  others: fc.uniqueArray(secretText, { maxLength: 3 }),
   /** As hex. */
   body,
   text: jsonText,
   long,
   bit: fc.nat({ max: 1_600 }),
   pad: fc.constantFrom(' ', '\n', '\t', '\r\n', '\u00a0', '\ufeff'),
-  how: named(malformed),
-  odds: fc.tuple(named(odd), named(odd), named(odd)),
+  how: namesOf(malformed),
+  odds: fc.tuple(namesOf(odd), namesOf(odd), namesOf(odd)),
 })
 
-type Input = typeof input extends fc.Arbitrary<infer I> ? I : never
+type SignInput = typeof signInput extends fc.Arbitrary<infer I> ? I : never
 
-const played = ({ long: { size, start, end }, ...each }: Input) => {
+const played = ({ long: { size, start, end }, ...each }: SignInput) => {
   return { ...each, bytes: Buffer.from(each.body, 'hex'), long: start + textOfSize(size) + end }
 }
 
@@ -127,15 +127,15 @@ const played = ({ long: { size, start, end }, ...each }: Input) => {
  * await checkLaws(signLaws({ sign: signatureOf, verifyRaw, verifyParsed }), { runs: 20, seed: 1 })
  */
 export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<Law> =>
-  lawsOver('sign', input, played, {
+  lawsOver('sign', signInput, played, {
     'is-hmac-sha1': {
       statement:
-        'A signature is the HMAC-SHA1 of all bytes, however long, as 40 lower-case hexadecimal digits; text is UTF-8.',
+        'A signature is the HMAC-SHA1 of all bytes as 40 lower-case hexadecimal digits; text is UTF-8.',
       situations: ['a character of two bytes or more', 'a text of more than 64 KB'],
       check: ({ key, bytes, text, long }, _, { reach }) => {
-        if (utf8(text).length > text.length) reach('a character of two bytes or more')
+        if (utf8Bytes(text).length > text.length) reach('a character of two bytes or more')
         if (long.length > 65_536) reach('a text of more than 64 KB')
-        const bodies = [bytes, text, long, utf8(long)]
+        const bodies = [bytes, text, long, utf8Bytes(long)]
         same(
           bodies.map((each) => sign(key, each)),
           bodies.map((each) => hmac(key, each)),
@@ -144,11 +144,11 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
     },
     'round-trip': {
       statement:
-        'What was signed is accepted, also parsed, with any of several secrets, and the first that fits is named.',
+        'A signed body is accepted, also parsed, with any of several secrets; the first match is named.',
       situations: ['another secret fits'],
       check: ({ key, others, bytes, text, long }, _, { reach }) => {
-        accepts(verifyRaw(key, text, sign(key, utf8(text))))
-        accepts(verifyRaw(key, utf8(long), hmac(key, long)))
+        accepts(verifyRaw(key, text, sign(key, utf8Bytes(text))))
+        accepts(verifyRaw(key, utf8Bytes(long), hmac(key, long)))
         accepts(verifyParsed?.(key, JSON.parse(text), sign(key, text)) ?? true)
         const secrets = [...others.filter((each) => each !== key), key, key]
         if (secrets.length > 2) reach('another secret fits')
@@ -159,12 +159,11 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
       },
     },
     'each-bit-counts': {
-      statement:
-        'A changed bit of the body or the secret, a changed digit of the signature, and a body that was written anew are refused.',
+      statement: 'A changed bit of body, secret or signature, and a body that was written anew, are refused.',
       check: ({ key, others, bytes, text, long, bit }) => {
         const signature = sign(key, bytes)
         refuses(verifyRaw(key, flipped(bytes, bit), signature))
-        refuses(verifyRaw(key, bytes, hmac(flipped(utf8(key), bit), bytes)))
+        refuses(verifyRaw(key, bytes, hmac(flipped(utf8Bytes(key), bit), bytes)))
         const digit = bit % 40
         const other = (parseInt(signature.charAt(digit), 16) ^ (1 + (bit % 15))).toString(16)
         refuses(verifyRaw(key, bytes, signature.slice(0, digit) + other + signature.slice(digit + 1)))
@@ -176,8 +175,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
       },
     },
     'bad-secret': {
-      statement:
-        'A secret that is empty, or has white space at an end, neither signs nor verifies; nor does no secret.',
+      statement: 'A secret that is missing, empty, or has white space at an end neither signs nor verifies.',
       check: ({ key, pad }) => {
         for (const bad of ['', pad, key + pad, pad + key]) {
           const signature = tryCatch(() => sign(bad, 'body'), String)

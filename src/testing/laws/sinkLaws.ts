@@ -38,7 +38,8 @@ export interface SinkLawOptions<A> {
 }
 
 const REAL =
-  'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, has to be wrapped in hold: await clock.hold(promise)'
+  'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, ' +
+  'has to be wrapped in hold: await clock.hold(promise)'
 
 /** Throws unless each delivery that is not cancelled ended in time. */
 const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
@@ -111,8 +112,8 @@ type Alone = ReturnType<typeof aloneIn>[number]
 
 /** Says that verdict and network do not go together. */
 const conflict = ({ verdict, calls }: Alone): string => {
-  const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ')
-  return `the network did ${faults || 'nothing, no request was sent'}; the verdict is ${JSON.stringify(verdict)}`
+  const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
+  return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}`
 }
 
 const isNewSuccess = (verdict: Verdict): boolean =>
@@ -127,7 +128,7 @@ const holdsMeant = (trace: SinkTrace, meaning: Meaning, { reach }: Run): void =>
   }
 }
 
-const verdictOf = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
+const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
 
 /** Throws if the sink sent nothing at all, though a delivery had all the time that it may take. */
 const holdsSent = ({ periods }: SinkTrace): void => {
@@ -139,8 +140,10 @@ const holdsSent = ({ periods }: SinkTrace): void => {
   }
 }
 
-const shown = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string =>
-  `${method} ${url} of ${body.length === 0 ? 'an empty body' : inspect(body, { maxStringLength: 200, maxArrayLength: 20 })}`
+const shownRequest = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string => {
+  const text = inspect(body, { maxStringLength: 200, maxArrayLength: 20 })
+  return `${method} ${url} of ${body.length === 0 ? 'an empty body' : text}`
+}
 
 /** Throws if one delivery sends its item to a place again while that may still succeed or after it did. */
 const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carries'], item: A): void => {
@@ -153,7 +156,7 @@ const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carrie
       const isAgain = isSame && (carries !== undefined || isDeepStrictEqual(call.request.body, body))
       return isAgain && (!isOver || meaningOfCall(call) === 'delivered')
     })
-    holds(before === undefined, `one delivery sent it twice: ${shown(request)}`)
+    holds(before === undefined, `one delivery sent it twice: ${shownRequest(request)}`)
   }
 }
 
@@ -168,7 +171,7 @@ const waitOf = (header: string | undefined, now: number): readonly [number, numb
 /** The laws of a sink that sends nothing over the network. */
 const OFFLINE = ['sink/settles', 'sink/one-verdict', 'sink/item-unchanged', 'sink/close']
 
-const lawOptions = strict({
+const sinkLawOptions = strict({
   item: optional(methods<fc.Arbitrary<unknown>>('an Arbitrary of fast-check', 'generate', 'shrink')),
   carries: optional(func()),
   answers: withDefault(flag, true),
@@ -202,7 +205,7 @@ interface SinkLaws {
  * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
-  const { answers, timeout, retryAfter } = checkOptions('options of sinkLaws', lawOptions, options)
+  const { answers, timeout, retryAfter } = checkOptions('options of sinkLaws', sinkLawOptions, options)
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
@@ -215,7 +218,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
   const laws = lawsOver('sink', input, play, {
     settles: {
       statement:
-        'Every delivery that is not cancelled ends in time, however the network answers, also one that starts from within a verdict or an end.',
+        'Every delivery that is not cancelled ends in time, also one started within a verdict or an end.',
       check: ({ periods }) => periods.forEach((period) => holdsSettled(period, timeout)),
     },
     'one-verdict': {
@@ -274,8 +277,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: (trace, _, run) => holdsMeant(trace, 'refused', run),
     },
     'retry-after': {
-      statement:
-        'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most; an hour may stand for more.',
+      statement: 'A Retry-After becomes notBefore, or a second later at most; an hour may stand for more.',
       situations: ['asked to wait'],
       check: (trace, _, { reach }) => {
         const start = trace.clock.now() - trace.clock.monotonic()
@@ -293,8 +295,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       },
     },
     'sends-the-item': {
-      statement:
-        'A request that carries the item was accepted, if the item is delivered; none carries another item, or this one again after that.',
+      statement: 'A delivered item was in an accepted request; none carries another item, or this one again.',
       situations: ['delivered'],
       check: ({ periods, items }, _, { reach }) => {
         for (const period of periods) {
@@ -303,10 +304,10 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             for (const { request } of own.has(before) ? [] : period.calls)
               holds(
                 carries?.(request, item) !== true,
-                `${shown(request)} carries ${before}, which is not delivered now`,
+                `${shownRequest(request)} carries ${before}, which is not delivered now`,
               )
           for (const delivery of period.deliveries) {
-            const verdict = verdictOf(delivery)
+            const verdict = verdictIn(delivery)
             const one = items[delivery.item]
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
             reach('delivered')
@@ -314,11 +315,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const isSent = accepted.some(
               ({ request }) => request.unread ?? carries?.(request, one.item) ?? true,
             )
-            const sent = accepted.map(({ request }) => shown(request)).join(', ')
-            holds(
-              isSent,
-              `no accepted request carries ${one.before}: ${sent}; if it does in a form of its own, give { carries }`,
-            )
+            const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
+            const way = 'if it does in a form of its own, give { carries }'
+            holds(isSent, `no accepted request carries ${one.before}: ${sent}; ${way}`)
             if (period.deliveries.length === 1) holdsOnce(period.calls, carries, one.item)
           }
         }
@@ -326,12 +325,12 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     independent: {
       statement:
-        'After others were cancelled or failed, an item is delivered over a healthy network, if a new sink delivers it.',
+        'After cancels and failures, an item is delivered over a healthy network if a new sink delivers it.',
       situations: ['others were cancelled', 'others failed'],
       check: async (trace, given, { reach }) => {
         for (const each of trace.periods.flatMap(({ deliveries }) => deliveries)) {
           if (each.isCancelled) reach('others were cancelled')
-          if (verdictOf(each)?._tag === 'Left') reach('others failed')
+          if (verdictIn(each)?._tag === 'Left') reach('others failed')
         }
         const verdict = await trace.alone()
         if (verdict?._tag === 'Right') return
@@ -339,11 +338,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           .slice(0, 1)
           .map((step) => ({ ...step, cancel: null, again: null, until: null }))
         const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
-        const fresh = periods[0]?.deliveries.map(verdictOf)[0]
-        holds(
-          fresh?._tag !== 'Right',
-          `a delivery over a healthy network had ${verdict === undefined ? 'no verdict' : JSON.stringify(verdict)}`,
-        )
+        const fresh = periods[0]?.deliveries.map(verdictIn)[0]
+        const had = verdict === undefined ? 'no verdict' : JSON.stringify(verdict)
+        holds(fresh?._tag !== 'Right', `a delivery over a healthy network had ${had}`)
       },
     },
     'keeps-deadline': {
@@ -377,8 +374,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           .forEach(holdsNothingRuns),
     },
     'cancel-aborts': {
-      statement:
-        'A cancel, also one by take(1), aborts the requests that run, at its moment, and none begins afterwards.',
+      statement: 'A cancel, also by take(1), aborts running requests at once, and none begins afterwards.',
       situations: ['a request ran'],
       check: ({ periods }, _, { reach }) => {
         for (const period of periods) {

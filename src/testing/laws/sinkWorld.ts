@@ -165,7 +165,7 @@ const readings = (body: string | Uint8Array = ''): ReadonlyArray<string> => {
 export const carriesId = ({ url = '', headers = {}, body }: NetworkRequest, { id }: SinkItem): boolean =>
   [url, ...Object.values(headers), ...readings(body)].some((text) => text.includes(id))
 
-const textOf = (value: unknown): string => inspect(value, { depth: 9, breakLength: Infinity })
+const inspected = (value: unknown): string => inspect(value, { depth: 9, breakLength: Infinity })
 
 /** A copy, which a sink may change without changing the input; or the item if it cannot be copied. */
 const copyOf = <A>(item: A): A => {
@@ -211,7 +211,7 @@ export const playSink = async <A>(
   assertSink('sinkLaws', sink)
   const made = steps.map((step, at) => {
     const item = copyOf(step.item)
-    return { at, step, item, before: textOf(item), verdicts: verdictsOf(sink, item, attempt) }
+    return { at, step, item, before: inspected(item), verdicts: verdictsOf(sink, item, attempt) }
   })
   const periods: Array<{ deliveries: Delivery[]; sent: number; endedAt: number }> = []
   let started = 0
@@ -243,7 +243,7 @@ export const playSink = async <A>(
     }
     const hear = (what: Delivery['told'][number]['what'], value?: unknown): void => {
       if (delivery.isCancelled) return
-      world.log(`${name} ${what} ${value === undefined ? '' : textOf(value)}`)
+      world.log(`${name} ${what} ${value === undefined ? '' : inspected(value)}`)
       delivery.told.push({ what, value, at: clock.monotonic() })
       if (what !== 'verdict') end()
       if (what === step.again && !isAgain) start(one, true)
@@ -291,7 +291,7 @@ export const playSink = async <A>(
     periods: periods.map((period, at): Period => {
       return { ...period, calls: network.calls.slice(period.sent, periods[at + 1]?.sent) }
     }),
-    items: made.map(({ item, before }) => ({ item, before, now: textOf(item) })),
+    items: made.map(({ item, before }) => ({ item, before, now: inspected(item) })),
     alone,
   }
 }
