@@ -81,7 +81,7 @@ export interface Shape<A, D> {
 }
 
 const waitUntil = (until: number): Next => ({ do: 'wait', until })
-const NOTHING: Line = { count: 0, bytes: 0 }
+export const NOTHING: Line = { count: 0, bytes: 0 }
 const NEVER = waitUntil(Infinity)
 const startOne = (from: Start['from']): Next => ({
   do: 'start',
