@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, type Left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
 import type { Clock, Random } from '../core/clock.ts'
 import { steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
+import type { ClosedBy } from '../event/payload.ts'
 import { allListeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
@@ -133,16 +134,13 @@ export const deliveries = <A, D>(
       const { name } = sink
       attempted({ _tag: 'Attempted', at: time, item, sink: name, number, duration, result: verdict, ...late })
     }
-    if (isLeft(verdict)) settleFailed(delivery, verdict, verdict.left, time)
+    if (isLeft(verdict)) settleFailed(delivery, verdict, time)
     else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
 
-  const settleFailed = (
-    { entries, item, startedAt }: Delivery<A, D>,
-    verdict: Verdict,
-    failure: Failure,
-    time: number,
-  ): void => {
+  const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>, time: number): void => {
+    const { entries, item, startedAt } = delivery
+    const failure = verdict.left
     reportClosed(failure)
     const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
     if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
@@ -204,11 +202,8 @@ export const deliveries = <A, D>(
 
   return {
     /** Starts a delivery. Throws before it starts if no item can be made. */
-    start: (
-      entries: ReadonlyArray<Entry<A>>,
-      closedBy: Parameters<typeof toItem>[1],
-      startedAt: number,
-    ): void => {
+    start: (entries: ReadonlyArray<Entry<A>>, closedBy: ClosedBy): void => {
+      const startedAt = at.now
       const delivery = new Delivery(all, entries, toItem(entries, closedBy), startedAt)
       running.push(delivery)
       at.inFlight++

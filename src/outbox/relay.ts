@@ -63,8 +63,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const book = ledger<A>(outbox, own, options, changed)
   const { now, storeFailed } = book
   const at = startOf(outbox, sizeOf, isFull, book)
-  /** Not put back, because the store failed until the stop. */
-  const leftOver: Array<Entry<A>> = []
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
   /** A pass runs, or goes on after the answer to a lease, or in the next turn of the event loop. */
   let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
@@ -79,10 +77,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       for (const ack of write) if (isStored || isLost(ack.entry)) book.end(ack)
     } else if (!isStored) {
       book.left(-write.length)
-      leftOver.push(...write.map(({ entry }) => entry))
+      for (const { entry } of write) at.retries.push(entry)
     }
-    if (isStored) poll()
-    else changed()
+    poll()
   }
   const writes = storeWrites(outbox, clock, limit, settled, storeFailed)
   const { unsaved } = writes
@@ -112,7 +109,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     at.lastStart = at.now
     if (entries.length === 0) return
     try {
-      sending.start(entries, closedBy, at.now)
+      sending.start(entries, closedBy)
     } catch (error) {
       // Something of the host stops a batch from being put together: that costs it a second.
       book.defectIn('batch')(error)
@@ -140,6 +137,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       leaseFailed(error)
     }
     runPass()
+    changed()
   }
 
   const next = (): Next => {
@@ -189,25 +187,29 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     return 'none'
   }
   const runPass = (): void => {
-    if (pass === 'none') {
-      pass = 'runs'
-      try {
-        pass = run()
-      } catch (error) {
-        pass = 'none'
-        leaseFailed(error)
-      }
+    if (pass !== 'none') return
+    pass = 'runs'
+    try {
+      pass = run()
+    } catch (error) {
+      pass = 'none'
+      leaseFailed(error)
     }
-    changed()
+  }
+  /** Starts what may start. A pass that runs looks again by itself. */
+  const look = (): void => {
+    at.mayLease = at.mayLeaseRetries = true
+    runPass()
   }
   /** In the own context, which deliveries, timers and answers of the store keep. */
   const poll = (): void => {
-    at.mayLease = at.mayLeaseRetries = true
-    // A pass that runs looks again by itself.
-    if (pass !== 'runs') runPass()
+    look()
+    if (pass !== 'runs') changed()
   }
   const pollNow = (): void => own(poll)
   const pollSoon = isSynchronous ? pollNow : inMicrotask(own, poll)
+  // A caller for whom an item starts at once looks itself for what has changed.
+  const lookSoon = isSynchronous ? (): void => own(look) : pollSoon
   /** The store may have more new entries than are known. */
   const lookAgain = (): void => {
     at.unleased = UNKNOWN
@@ -215,7 +217,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const clockFailed = book.defectIn('clock')
   const timer = alarm(clock, pollNow, clockFailed)
-  const look = alarm(
+  const lookLater = alarm(
     clock,
     () => {
       lookAgain()
@@ -223,7 +225,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     },
     clockFailed,
   )
-  const unwatch = outbox.watch?.(() => look.set(now()))
+  const unwatch = outbox.watch?.(() => lookLater.set(now()))
 
   /** Uses the answer of the store to a call that adds items. Those that come out before it count with the answer. */
   const whenStored = <T, B>(answer: PromiseLike<T>, use: (answer: T) => B, adds = 1): Promise<B> => {
@@ -242,7 +244,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     if (isLeft(answer)) return answer
     if (isStoring === undefined) held.added(item)
     book.accepted(item, answer.right.id)
-    pollSoon()
+    lookSoon()
     return answer
   }
 
@@ -264,7 +266,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const handBack = (): void => {
       if (isStoreBusy()) return
       idle.unsubscribe()
-      const mine = [...cut, ...leftOver.splice(0), ...held.drain()].filter(isLost).map(ackOf)
+      const mine = [...cut, ...held.drain()].filter(isLost).map(ackOf)
       writes.handBack(mine, (remaining) => {
         stopWaiting()
         book.leased(remaining)
@@ -272,7 +274,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         unfinished.forEach(book.end)
         book.afterReports(() => {
           state = 'aborted'
-          look.set(Infinity)
+          lookLater.set(Infinity)
           unwatch?.()
           done(unfinished.map(({ entry }) => entry.item))
           changed()
@@ -379,7 +381,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       changed()
     },
     report: book.log,
-    totals: () => book.totals(isWorking() || leftOver.length > 0),
+    totals: () => book.totals(isWorking()),
     waiting: book.waiting,
     lost: book.lost,
     now,
