@@ -54,6 +54,8 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   readonly entries: ReadonlyArray<Entry<A>>
   readonly item: D
   readonly startedAt: number
+  /** A batch holds retries, or new entries. */
+  readonly isRetry: boolean
   private readonly all: Deliveries<A, D>
 
   constructor(all: Deliveries<A, D>, entries: ReadonlyArray<Entry<A>>, item: D, startedAt: number) {
@@ -61,11 +63,7 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
     this.entries = entries
     this.item = item
     this.startedAt = startedAt
-  }
-
-  /** A batch holds retries, or new entries. */
-  isRetry(): boolean {
-    return this.entries[0]?.progress !== undefined
+    this.isRetry = entries[0]?.progress !== undefined
   }
 
   next(verdict: Verdict): void {
@@ -88,7 +86,7 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
 /**
  * @param own everything that a sink calls runs in this context
  * @param save stores results, and repeats that until the store has them
- * @param ended nothing of a delivery runs any more
+ * @param ended nothing of a delivery runs any more, and no other one does if a delivery is no batch
  */
 export const deliveries = <A, D>(
   { sink, shape, retry, clock, random, onEvent }: DeliveriesOptions<A, D>,
@@ -126,7 +124,7 @@ export const deliveries = <A, D>(
     const time = now()
     at.now = time
     at.inFlight--
-    if (delivery.isRetry()) at.retriesInFlight--
+    if (delivery.isRetry) at.retriesInFlight--
     if (attempted !== undefined) {
       const { number, until } = attemptOf(entries, startedAt)
       const late = time > until ? { late: time - until } : undefined
@@ -189,7 +187,8 @@ export const deliveries = <A, D>(
   const finish = (delivery: Delivery<A, D>): void => {
     running.remove(delivery)
     at.running--
-    ended()
+    // Without batches only the last one can end a wait.
+    if (isBatch || at.running === 0) own(ended)
   }
 
   const fail = (delivery: Delivery<A, D>, error: unknown): void => {
@@ -207,7 +206,7 @@ export const deliveries = <A, D>(
       const delivery = new Delivery(all, entries, toItem(entries, closedBy), startedAt)
       running.push(delivery)
       at.inFlight++
-      if (delivery.isRetry()) at.retriesInFlight++
+      if (delivery.isRetry) at.retriesInFlight++
       at.running++
       const cancel = subscribe(delivery.item, attemptOf(entries, startedAt), delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.

@@ -10,7 +10,7 @@ import { queue } from '../core/queue.ts'
 import type { Ledger } from './ledger.ts'
 import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
-import { NOTHING, type Line, type Moment, type Shape } from './take.ts'
+import { NOTHING, type Line, type Moment } from './take.ts'
 
 const NONE: ReadonlyArray<never> = []
 
@@ -112,13 +112,13 @@ export const startOf = <A>(
   }
 }
 
-/** @param isItem whether a stored item is one of ours */
+/** @param isItem whether a stored item is one of ours; all are if it is undefined */
 export const leases = <A>(
   outbox: Outbox<A>,
   at: ReturnType<typeof startOf<A>>,
-  { isBatch, sizeOf }: Pick<Shape<A, never>, 'isBatch' | 'sizeOf'>,
+  sizeOf: (item: A) => number,
   book: Ledger<A>,
-  isItem: (item: unknown) => boolean,
+  isItem: ((item: unknown) => boolean) | undefined,
 ) => {
   /** The limits of the last lease. */
   let asked: LeaseLimits = { count: 0, retries: 0 }
@@ -153,7 +153,7 @@ export const leases = <A>(
       book.leased(found)
       let strangers: ReadonlyArray<Entry<A>> = NONE
       for (const entry of found) {
-        if (!isItem(entry.item)) strangers = [...strangers, entry]
+        if (isItem?.(entry.item) === false) strangers = [...strangers, entry]
         else if (entry.progress === undefined) at.fresh.push(entry)
         else at.retries.push(entry)
       }
@@ -161,7 +161,6 @@ export const leases = <A>(
     },
     /** There is an item more to lease. */
     added: (item: A): void => {
-      if (!isBatch) return
       const { count, bytes } = at.unleased
       if (at.fresh.count === 0 && count === 0) at.freshSince = book.now()
       at.unleased = { count: count + 1, bytes: bytes + sizeOf(item) }

@@ -64,10 +64,10 @@ const flushBarrier = (live: number) => {
   }
 }
 
-/** An item that was dropped, and the id of its entry if it had one. */
-interface Drop<A> {
+/** How an item ended, and its entry if it had one. */
+interface Ended<A> {
   readonly outcome: Outcome<A>
-  readonly id: string | undefined
+  readonly entry?: Entry<A> | undefined
 }
 
 export interface LedgerOptions<A> {
@@ -98,7 +98,7 @@ export const ledger = <A>(
   const counts = counters(found)
   const barrier = flushBarrier(found)
   const reports = serialQueue()
-  const drops: Array<Drop<A>> = []
+  const drops: Array<Ended<A>> = []
   let isReportingDrop = false
   /** Entries that are leased: neither ended nor put back. */
   let leased = 0
@@ -116,32 +116,18 @@ export const ledger = <A>(
   const accept = (item: A, id: string | undefined): void => {
     counts.accept()
     if (id !== undefined) barrier.accepted(id)
-    tellAccepted(item)
-  }
-  const tellAccepted = (item: A): void => {
     if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
   }
-  const tell = (outcome: Outcome<A>): void => {
+  /** A flush hears of an end after the listeners. */
+  const tell = ({ outcome, entry }: Ended<A>): void => {
+    isReportingDrop = outcome._tag === 'Dropped'
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
     callSafely(ended, outcome, listenerFailed)
-  }
-  const tellDead = (outcome: Outcome<A>): void => {
-    counts.end(outcome)
-    tell(outcome)
-  }
-  const tellEnd = ({ entry, outcome }: Ack<A>): void => {
-    counts.end(outcome)
-    tell(outcome)
-    barrier.ended(entry.id)
-  }
-  const tellDrop = ({ outcome, id }: Drop<A>): void => {
-    isReportingDrop = true
-    tell(outcome)
     isReportingDrop = false
-    if (id !== undefined) barrier.ended(id)
+    if (entry !== undefined) barrier.ended(entry.id)
   }
   const reportDrops = inMicrotask(own, () => {
-    for (const drop of drops.splice(0)) reports.take(tellDrop, drop)
+    for (const drop of drops.splice(0)) reports.take(tell, drop)
     changed()
   })
 
@@ -170,7 +156,7 @@ export const ledger = <A>(
     accepted: (item: A, id?: string): void => {
       if (early === 0) return accept(item, id)
       early--
-      tellAccepted(item)
+      if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
     },
     /** Entries that came in by another way. */
     found: (entries: number): void => {
@@ -192,19 +178,23 @@ export const ledger = <A>(
     left: (entries: number): void => {
       leased -= entries
     },
-    /** A leased entry ended. A flush hears of it after the report, and what a listener causes is reported after what it hears. */
+    /** A leased entry ended. Outcomes that a listener causes are reported after the one that it hears. */
     end: (ack: Ack<A>): void => {
       leased--
-      if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) endedCorrupt(ack.entry.id)
-      else reports.take(tellEnd, ack)
+      if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) return endedCorrupt(ack.entry.id)
+      counts.end(ack.outcome)
+      reports.take(tell, ack)
     },
     /** An item ended that was never enqueued. */
-    endDead: (outcome: Outcome<A>): void => reports.take(tellDead, outcome),
-    /** Counts a drop at once, and reports it in a microtask: a call of the host caused it. `id`: of its entry, if it was leased. */
-    drop: (outcome: Outcome<A>, id?: string): void => {
-      if (id !== undefined) leased--
+    endDead: (outcome: Outcome<A>): void => {
       counts.end(outcome)
-      drops.push({ outcome, id })
+      reports.take(tell, { outcome })
+    },
+    /** Counts a drop at once, and reports it in a microtask: a call of the host caused it. `entry`: it was leased. */
+    drop: (outcome: Outcome<A>, entry?: Entry<A>): void => {
+      if (entry !== undefined) leased--
+      counts.end(outcome)
+      drops.push({ outcome, entry })
       reportDrops()
     },
     endedCorrupt,

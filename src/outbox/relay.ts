@@ -51,7 +51,7 @@ export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 /** Delivers the entries of an outbox to a sink, with retries, in the async context in which it is made. It starts at once with those it finds. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
-  const { isFull = () => false, isItem = () => true, isStoring } = options
+  const { isFull = () => false, isItem, isStoring } = options
   const { take, sizeOf, isBatch } = shape
   const isShared = outbox.watch !== undefined
   const window = deadlineOf(retry)
@@ -89,13 +89,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     if (unsaved.lists > 0) poll()
   }
 
-  /** Nothing of a delivery runs any more. Without batches only the last one can end a wait. */
-  const deliveryEnded = (): void => {
-    if (isBatch) own(poll)
-    else if (at.running === 0) own(changed)
-  }
-  const sending = deliveries<A, D>(options, own, at, save, deliveryEnded)
-  const held = leases(outbox, at, shape, book, isItem)
+  const sending = deliveries<A, D>(options, own, at, save, () => poll())
+  const held = leases(outbox, at, sizeOf, book, isItem)
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
@@ -242,7 +237,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const answer = answers[0]
     if (answer === undefined) throw new Error('the outbox did not answer for the item')
     if (isLeft(answer)) return answer
-    if (isStoring === undefined) held.added(item)
+    if (isBatch && isStoring === undefined) held.added(item)
     book.accepted(item, answer.right.id)
     lookSoon()
     return answer
@@ -313,7 +308,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (entry === undefined) return false
       const outcome = Outcome.dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
       void outbox.ack([{ entry, outcome }])
-      book.drop(outcome, entry.id)
+      book.drop(outcome, entry)
       return true
     },
     /** Accepts an item and drops it at once. */
