@@ -65,14 +65,9 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
     take: batchOf({ count, bytes, delay, delayAfter: 'start', concurrency }),
     sizeOf: ({ byteLength }) => byteLength + COMMA,
     toItem: (entries, closedBy) => {
-      const members: Message[] = []
-      const items: CallType[] = []
-      let byteLength = FRAME_BYTES - COMMA
-      for (const { item } of entries) {
-        members.push(item)
-        items.push(item.items[0])
-        byteLength += COMMA + item.byteLength
-      }
+      const members = entries.map(({ item }) => item)
+      const items = members.map(({ items: [item] }) => item)
+      const byteLength = members.reduce((sum, member) => sum + COMMA + member.byteLength, FRAME_BYTES - COMMA)
       const batch: SentBatch = { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
       sent.batches++
       return batch

@@ -132,7 +132,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       leaseFailed(error)
     }
     runPass()
-    changed()
   }
 
   const next = (): Next => {
@@ -159,27 +158,22 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
           continue
         }
         limit.inTime(answer, leaseAnswered).then(
-          (entries) => {
-            pass = 'none'
-            leaseAnswered(entries)
-          },
-          (error: unknown) => {
-            pass = 'none'
-            leaseFailed(error)
-            changed()
-          },
+          (entries) => goOn(() => leaseAnswered(entries)),
+          (error: unknown) => goOn(() => leaseFailed(error)),
         )
         return 'leases'
       }
       startNext(todo)
       if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
-      nextTurn(() => {
-        pass = 'none'
-        poll()
-      })
+      nextTurn(() => goOn(poll))
       return 'rests'
     }
     return 'none'
+  }
+  const goOn = (task: () => void): void => {
+    pass = 'none'
+    task()
+    changed()
   }
   const runPass = (): void => {
     if (pass !== 'none') return
