@@ -12,11 +12,10 @@ import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely, isListening } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
-import { isStoredIn } from '../outbox/lmdb/contract.ts'
+import { isStoredIn, type CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
-import type { Entry } from '../outbox/outbox.ts'
-import { relay } from '../outbox/relay.ts'
+import { relay, type Relay } from '../outbox/relay.ts'
 import { storeLimit } from '../outbox/storeLimit.ts'
 import { batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
@@ -65,14 +64,9 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
     take: batchOf({ count, bytes, delay, delayAfter: 'start', concurrency }),
     sizeOf: ({ byteLength }) => byteLength + COMMA,
     toItem: (entries, closedBy) => {
-      const members: Message[] = []
-      const items: CallType[] = []
-      let byteLength = FRAME_BYTES - COMMA
-      for (const { item } of entries) {
-        members.push(item)
-        items.push(item.items[0])
-        byteLength += COMMA + item.byteLength
-      }
+      const members = entries.map(({ item }) => item)
+      const items = members.map(({ items: [item] }) => item)
+      const byteLength = members.reduce((sum, member) => sum + COMMA + member.byteLength, FRAME_BYTES - COMMA)
       const batch: SentBatch = { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
       sent.batches++
       return batch
@@ -126,22 +120,15 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const sent: Sent = { batches: 0, attempts: 0, requests: 0 }
   const sink = batchSink(settings, sent)
   const limit = storeLimit()
+  const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
   const store = isStoredIn(settings.outbox)
-    ? lmdbOutbox({
-        ...settings.outbox,
-        codec: messageCodec,
-        clock,
-        onCorrupt: ({ id }) => work.endedCorrupt(id),
-      })
+    ? lmdbOutbox({ ...settings.outbox, codec: messageCodec, clock, onCorrupt })
     : settings.outbox
   const behind =
     store &&
     writeBehind<Message>(store, {
       ...{ clock, own, limit, maxCount, maxBytes, sizeOf: heldBytes, failed: failedIn('outbox') },
-      recall: (): ReadonlyArray<Entry<Message>> => work.recall(),
-      renamed: (from, to) => work.renamed(from, to),
-      added: (message) => work.added(message),
-      changed: () => work.poll(),
+      work: () => work,
     })
   const outbox =
     behind?.outbox ?? memoryOutbox<Message>({ maxCount, maxBytes, sizeOf: heldBytes, keepDead: 0, clock })
@@ -158,7 +145,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
   let isClosed = false
 
-  const work = relay<Message, SentBatch>({
+  const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
     ...{ sink, outbox, retry, clock, random, onEvent, hears, limit },
     shape: batches(settings, sent, onEvent),
     isFull: () => boundFor(largest) !== undefined,

@@ -15,12 +15,6 @@ export const LAST_ATTEMPT = 500
 
 const ignore = (): void => undefined
 
-/** How long deliveries may start in a close, and how long they may run on from then. */
-export const closeTimes = (timeout: number): { readonly starting: number; readonly ending: number } => {
-  const starting = Math.max(0, timeout - LAST_ATTEMPT)
-  return { starting, ending: LAST_ATTEMPT + Math.min(timeout, LAST_ATTEMPT) }
-}
-
 /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
 export const until = (
   clock: Clock,
@@ -47,7 +41,8 @@ export const closeRelay = async <A, D>(
   stopped: () => void,
   isExit = false,
 ): Promise<CloseResult<A>> => {
-  const { starting, ending } = closeTimes(timeout)
+  const starting = Math.max(0, timeout - LAST_ATTEMPT)
+  const ending = LAST_ATTEMPT + Math.min(timeout, LAST_ATTEMPT)
   const stopAt = relay.now() + starting
   const { changes$ } = relay
   const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)

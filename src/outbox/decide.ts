@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock, Random } from '../core/clock.ts'
-import { closedIn, expired, wasStarted, type Receipt, type Verdict } from '../core/failure.ts'
+import { closedIn, expired, wasStarted, type Failure, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
@@ -48,11 +48,10 @@ export const decide = <A>(
 }
 
 /** Reports a sink that was closed while items wait for it, once. They go on waiting: another process may deliver them. */
-export const closedReporter = (log: Listener, now: () => number): ((verdict: Verdict) => void) => {
+export const closedReporter = (log: Listener, now: () => number): ((failure: Failure) => void) => {
   const told = new Set<string>()
-  return (verdict) => {
-    if (verdict._tag === 'Right') return
-    for (const what of closedIn(verdict.left)) {
+  return (failure) => {
+    for (const what of closedIn(failure)) {
       if (told.has(what)) continue
       told.add(what)
       const error = new Error(`${what}, and items wait for it: close it after its pipelines`)

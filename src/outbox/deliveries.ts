@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, type Left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
 import { type Clock, type Random, steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
+import type { ClosedBy } from '../event/payload.ts'
+import { allListeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
@@ -18,9 +20,6 @@ import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { Ack, Entry } from './outbox.ts'
 import type { Write } from './storeWrites.ts'
 import type { Moment, Shape } from './take.ts'
-
-/** A batch holds retries, or new entries. */
-const isRetry = (entries: ReadonlyArray<Entry<unknown>>): boolean => entries[0]?.progress !== undefined
 
 /** What deliveries change of the moment that a take reads. */
 type Changing = {
@@ -33,108 +32,77 @@ export interface DeliveriesOptions<A, D> {
   readonly retry: RetryPolicy
   readonly clock: Clock
   readonly random: Random
+  readonly onEvent?: Listener | undefined
+}
+
+/** What becomes of deliveries, each in the own context. */
+interface Deliveries<A, D> {
+  readonly own: OwnContext
+  readonly settle: (delivery: Delivery<A, D>, verdict: Verdict) => void
+  readonly fail: (delivery: Delivery<A, D>, error: unknown) => void
+  readonly finish: (delivery: Delivery<A, D>) => void
+}
+
+/** A class, because it is made for each delivery and three closures cost more. One for all relays: V8 optimizes for one shape. */
+class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
+  older: Delivery<A, D> | undefined
+  newer: Delivery<A, D> | undefined
+  hasVerdict = false
+  isFinished = false
+  cancel = nothingToCancel
+  readonly entries: ReadonlyArray<Entry<A>>
+  readonly item: D
+  readonly startedAt: number
+  /** A batch holds retries, or new entries. */
+  readonly isRetry: boolean
+  private readonly all: Deliveries<A, D>
+
+  constructor(all: Deliveries<A, D>, entries: ReadonlyArray<Entry<A>>, item: D, startedAt: number) {
+    this.all = all
+    this.entries = entries
+    this.item = item
+    this.startedAt = startedAt
+    this.isRetry = entries[0]?.progress !== undefined
+  }
+
+  next(verdict: Verdict): void {
+    if (this.hasVerdict) return
+    this.hasVerdict = true
+    this.all.own(this.all.settle, this, verdict)
+  }
+
+  complete(): void {
+    if (this.isFinished) return
+    this.isFinished = true
+    this.all.finish(this)
+  }
+
+  error(error: unknown): void {
+    this.all.own(this.all.fail, this, error)
+  }
 }
 
 /**
  * @param own everything that a sink calls runs in this context
  * @param save stores results, and repeats that until the store has them
- * @param ended nothing of a delivery runs any more
+ * @param ended nothing of a delivery runs any more, and no other one does if a delivery is no batch
  */
 export const deliveries = <A, D>(
-  { sink, shape, retry, clock, random }: DeliveriesOptions<A, D>,
+  { sink, shape, retry, clock, random, onEvent }: DeliveriesOptions<A, D>,
   own: OwnContext,
   at: Changing,
   save: (write: Write<A>) => void,
   ended: () => void,
-  log: Listener,
 ) => {
   const { toItem, isBatch, maxHold, attempted } = shape
   const now = steady(clock)
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
+  const log = allListeners(onEvent)
   // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
-  const running = linkedList<Delivery>()
+  const running = linkedList<Delivery<A, D>>()
   const reportClosed = closedReporter(log, now)
-
-  /** A random source that throws counts as one that answers 1: the full delay. */
-  const draw: Random = () => {
-    try {
-      return random()
-    } catch (error) {
-      log({ _tag: 'Defect', at: now(), where: 'random', error })
-      return 1
-    }
-  }
-
-  const settle = (delivery: Delivery, verdict: Verdict): void => {
-    const { entries, item, startedAt } = delivery
-    const time = now()
-    at.now = time
-    at.inFlight--
-    if (isRetry(entries)) at.retriesInFlight--
-    if (attempted !== undefined) {
-      const { number, until } = delivery.attempt
-      const late = time > until ? { late: time - until } : undefined
-      const duration = time - startedAt
-      const { name } = sink
-      attempted({ _tag: 'Attempted', at: time, item, sink: name, number, duration, result: verdict, ...late })
-    }
-    if (isLeft(verdict)) settleFailed(delivery, verdict, verdict.left, time)
-    else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
-  }
-
-  const settleFailed = (
-    { entries, item, startedAt }: Delivery,
-    verdict: Verdict,
-    failure: Failure,
-    time: number,
-  ): void => {
-    reportClosed(verdict)
-    const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
-    if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
-    const members = isBatch && failure._tag === 'PartlyFailed' ? failure.members : undefined
-    const isPartly = members?.length === entries.length
-    if (members !== undefined && !isPartly) {
-      const lengths = `${String(members.length)} members for ${String(entries.length)} items`
-      const error = new Error(`PartlyFailed has ${lengths}: give one Either for each item, in their order`)
-      log({ _tag: 'Defect', at: time, where: sink.name, error })
-    }
-    // One random number for the delivery, so that entries that failed together are retried together.
-    let drawn: number | undefined
-    const drawOnce = (): number => (drawn ??= draw())
-    const acks: Array<Ack<A>> = []
-    const again: Array<Entry<A>> = []
-    let attempts = 0
-    let wait: Wait | undefined
-    for (const [index, entry] of entries.entries()) {
-      const own = (isPartly ? members[index] : undefined) ?? verdict
-      const next = decide(retry, entry, startedAt, own, time, drawOnce)
-      if ('outcome' in next) {
-        acks.push(next)
-        continue
-      }
-      again.push(next.entry)
-      attempts = Math.max(attempts, next.attempts)
-      if (wait === undefined || next.wait.due > wait.due) wait = next.wait
-    }
-    if (acks.length > 0) save(acks)
-    if (wait === undefined) return
-    const { due, delay, because, progress } = wait
-    log({ _tag: 'Waiting', at: time, item, attempts, failure: progress.lastFailure, delay, because })
-    save(again.map((entry) => ({ entry, due })))
-  }
-
-  const finish = (delivery: Delivery): void => {
-    running.remove(delivery)
-    at.running--
-    ended()
-  }
-
-  const fail = (delivery: Delivery, error: unknown): void => {
-    log({ _tag: 'Defect', at: now(), where: sink.name, error })
-    delivery.next(left(retryable('defect', { detail: messageOf(error) })))
-    delivery.complete()
-  }
+  const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
 
   /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
   const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number): Attempt => {
@@ -150,60 +118,96 @@ export const deliveries = <A, D>(
     return { number: attempts + 1, until: first + window, lastFailure, clock }
   }
 
-  /** A class, because it is made for each delivery and three closures cost more. */
-  class Delivery implements Observer<Verdict>, Link<Delivery> {
-    older: Delivery | undefined
-    newer: Delivery | undefined
-    hasVerdict = false
-    isFinished = false
-    cancel = nothingToCancel
-    readonly entries: ReadonlyArray<Entry<A>>
-    readonly item: D
-    readonly attempt: Attempt
-    readonly startedAt: number
-
-    constructor(entries: ReadonlyArray<Entry<A>>, item: D, attempt: Attempt, startedAt: number) {
-      this.entries = entries
-      this.item = item
-      this.attempt = attempt
-      this.startedAt = startedAt
+  const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
+    const { entries, item, startedAt } = delivery
+    const time = now()
+    at.now = time
+    at.inFlight--
+    if (delivery.isRetry) at.retriesInFlight--
+    if (attempted !== undefined) {
+      const { number, until } = attemptOf(entries, startedAt)
+      const late = time > until ? { late: time - until } : undefined
+      const duration = time - startedAt
+      const { name } = sink
+      attempted({ _tag: 'Attempted', at: time, item, sink: name, number, duration, result: verdict, ...late })
     }
-
-    next(verdict: Verdict): void {
-      if (this.hasVerdict) return
-      this.hasVerdict = true
-      own(settle, this, verdict)
-    }
-
-    complete(): void {
-      if (this.isFinished) return
-      this.isFinished = true
-      own(finish, this)
-    }
-
-    error(error: unknown): void {
-      own(fail, this, error)
-    }
+    if (isLeft(verdict)) settleFailed(delivery, verdict, time)
+    else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
+
+  const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>, time: number): void => {
+    const { entries, item, startedAt } = delivery
+    const failure = verdict.left
+    reportClosed(failure)
+    const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
+    if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
+    const members = isBatch && failure._tag === 'PartlyFailed' ? failure.members : undefined
+    const isPartly = members?.length === entries.length
+    if (members !== undefined && !isPartly) {
+      const lengths = `${String(members.length)} members for ${String(entries.length)} items`
+      defect(
+        sink.name,
+        new Error(`PartlyFailed has ${lengths}: give one Either for each item, in their order`),
+      )
+    }
+    // One random number for the delivery, so that entries that failed together are retried together.
+    let drawn: number | undefined
+    const draw: Random = () => {
+      try {
+        drawn ??= random()
+      } catch (error) {
+        defect('random', error)
+      }
+      // The full delay.
+      return (drawn ??= 1)
+    }
+    const acks: Array<Ack<A>> = []
+    const again: Array<Entry<A>> = []
+    let attempts = 0
+    let wait: Wait | undefined
+    for (const [index, entry] of entries.entries()) {
+      const own = (isPartly ? members[index] : undefined) ?? verdict
+      const next = decide(retry, entry, startedAt, own, time, draw)
+      if ('outcome' in next) {
+        acks.push(next)
+        continue
+      }
+      again.push(next.entry)
+      attempts = Math.max(attempts, next.attempts)
+      if (wait === undefined || next.wait.due > wait.due) wait = next.wait
+    }
+    if (acks.length > 0) save(acks)
+    if (wait === undefined) return
+    const { due, delay, because, progress } = wait
+    log({ _tag: 'Waiting', at: time, item, attempts, failure: progress.lastFailure, delay, because })
+    save(again.map((entry) => ({ entry, due })))
+  }
+
+  const finish = (delivery: Delivery<A, D>): void => {
+    running.remove(delivery)
+    at.running--
+    // Without batches only the last one can end a wait.
+    if (isBatch || at.running === 0) own(ended)
+  }
+
+  const fail = (delivery: Delivery<A, D>, error: unknown): void => {
+    defect(sink.name, error)
+    delivery.next(left(retryable('defect', { detail: messageOf(error) })))
+    delivery.complete()
+  }
+
+  const all: Deliveries<A, D> = { own, settle, fail, finish }
 
   return {
     /** Starts a delivery. Throws before it starts if no item can be made. */
-    start: (
-      entries: ReadonlyArray<Entry<A>>,
-      closedBy: Parameters<typeof toItem>[1],
-      startedAt: number,
-    ): void => {
-      const delivery = new Delivery(
-        entries,
-        toItem(entries, closedBy),
-        attemptOf(entries, startedAt),
-        startedAt,
-      )
+    start: (entries: ReadonlyArray<Entry<A>>, closedBy: ClosedBy): void => {
+      const startedAt = at.now
+      const delivery = new Delivery(all, entries, toItem(entries, closedBy), startedAt)
       running.push(delivery)
       at.inFlight++
-      if (isRetry(entries)) at.retriesInFlight++
+      if (delivery.isRetry) at.retriesInFlight++
       at.running++
-      const cancel = subscribe(delivery.item, delivery.attempt, delivery)
+      const cancel = subscribe(delivery.item, attemptOf(entries, startedAt), delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel

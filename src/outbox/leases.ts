@@ -1,144 +1,181 @@
 /**
- * The entries that come out of a store: held until their delivery, counted until they end or are put back.
+ * The entries that came out of a store and are in no delivery yet, and what is known of those that may come next.
  *
  * @module
  */
+import { partition } from 'fp-ts/lib/ReadonlyArray.js'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { isRecord } from '../core/json.ts'
-import type { Estimate, Held } from './held.ts'
-import type { ledger } from './ledger.ts'
+import { queue } from '../core/queue.ts'
+import type { Ledger } from './ledger.ts'
 import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
-import type { StoreLimit } from './storeLimit.ts'
-import type { Shape } from './take.ts'
+import { STORE_RETRY_DELAY } from './storeWrites.ts'
+import { NOTHING, type Line, type Moment } from './take.ts'
 
-const MANY = 1e9
+const NONE: ReadonlyArray<never> = []
 
-/** What leases change of the moment that a take reads. */
-interface Leasing<A> {
-  readonly now: number
-  readonly retries: Held<A>
-  readonly fresh: Held<A>
-  readonly unleased: Estimate
-  freshSince: number
-  mayLease: boolean
-  mayLeaseRetries: boolean
+/** Only the store knows. */
+export const UNKNOWN: Line = { count: Infinity, bytes: Infinity }
+
+/** Leased entries in no delivery, in the order in which they came. */
+export class Held<A> implements Line {
+  count = 0
+  bytes = 0
+  private readonly entries = queue<Entry<A>>()
+  private readonly sizeOf: (item: A) => number
+
+  constructor(sizeOf: (item: A) => number) {
+    this.sizeOf = sizeOf
+  }
+
+  push(entry: Entry<A>): void {
+    this.bytes += this.sizeOf(entry.item)
+    this.count++
+    this.entries.push(entry)
+  }
+
+  /** Puts entries before all others. */
+  putBack(first: ReadonlyArray<Entry<A>>): void {
+    for (const entry of [...first, ...this.drain()]) this.push(entry)
+  }
+
+  /** Removes the oldest, unless it is larger than `maxBytes`. */
+  shift(maxBytes = Infinity): Entry<A> | undefined {
+    const oldest = this.entries.peek()
+    if (oldest === undefined) return undefined
+    const size = this.sizeOf(oldest.item)
+    if (size > maxBytes) return undefined
+    this.bytes -= size
+    this.count--
+    return this.entries.shift()
+  }
+
+  /** Removes the entries of the next delivery: the oldest that fit, at least one, without those that ended. */
+  next(count: number, bytes: number, hasEnded: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> {
+    let first = this.shift()
+    while (first !== undefined && hasEnded(first)) first = this.shift()
+    if (first === undefined) return NONE
+    // Not an empty list: the first push would make room for 16 entries.
+    const entries = [first]
+    let room = bytes - this.sizeOf(first.item)
+    while (entries.length < count) {
+      const entry = this.shift(room)
+      if (entry === undefined) break
+      if (hasEnded(entry)) continue
+      entries.push(entry)
+      room -= this.sizeOf(entry.item)
+    }
+    return entries
+  }
+
+  drain(): ReadonlyArray<Entry<A>> {
+    this.count = this.bytes = 0
+    return this.entries.drain()
+  }
 }
 
-/**
- * @param isItem whether a stored item is one of ours
- * @param reject ends an entry of another item
- * @param changed an answer of the store was used
- * @param pollSoon the store answered too late
- */
-export const leases = <A>(
+/** What the take reads, at the start. One record for all steps: a new one for each costs more than the take. */
+export const startOf = <A>(
   outbox: Outbox<A>,
-  { inTime }: StoreLimit,
-  at: Leasing<A>,
-  { isBatch, sizeOf }: Pick<Shape<A, never>, 'isBatch' | 'sizeOf'>,
-  now: () => number,
-  book: ReturnType<typeof ledger<A>>,
-  isItem: (item: unknown) => boolean,
-  reject: (entry: Entry<A>) => void,
-  changed: () => void,
-  pollSoon: () => void,
+  sizeOf: (item: A) => number,
+  isFull: () => boolean,
+  { now, storeFailed }: Ledger<A>,
 ) => {
-  const isShared = outbox.watch !== undefined
-  const storeFailed = book.defectIn('outbox')
-  /** Entries that are leased: neither ended nor put back. */
-  let leased = 0
-  /** Calls that add items and are not answered yet. */
-  let calls = 0
-  /** The limits of the last lease. */
-  let asked: LeaseLimits = { count: 0, retries: 0 }
-
-  /** An item whose enqueue is late or failed may be stored: it counts as accepted when it comes out. */
-  const count = (entries: ReadonlyArray<Entry<A>>): void => {
-    leased += entries.length
-    const unknown = isShared ? 0 : leased - book.waiting()
-    if (unknown <= 0) return
-    const unasked = Math.max(0, unknown - calls + book.early())
-    book.acceptedEarly(unknown - unasked)
-    if (unasked > 0) for (const { id, item } of entries.slice(-unasked)) book.acceptedLate(item, id)
-  }
-  const hold = (entries: ReadonlyArray<Entry<A>>): void => {
-    const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
-    if (found !== entries) storeFailed(new TypeError('the outbox handed out something that is no entry'))
-    const isRetries = asked.retriesOnly === true
-    if (!isRetries && entries.length >= asked.count) at.unleased.set(Infinity)
-    if (found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
-    count(found)
-    for (const entry of found) {
-      if (!isItem(entry.item)) reject(entry)
-      else if (entry.progress === undefined) at.fresh.push(entry)
-      else at.retries.push(entry)
+  const dueIn = (retriesOnly: boolean) => (): number => {
+    try {
+      return outbox.nextDue(retriesOnly) ?? Infinity
+    } catch (error) {
+      storeFailed(error)
+      return now() + STORE_RETRY_DELAY
     }
   }
+  const start = now()
+  return {
+    now: start,
+    retries: new Held(sizeOf),
+    fresh: new Held(sizeOf),
+    unleased: outbox.watch !== undefined || outbox.stats().waiting > 0 ? UNKNOWN : NOTHING,
+    inFlight: 0,
+    retriesInFlight: 0,
+    running: 0,
+    behind: 0,
+    nacking: 0,
+    mayLease: false,
+    mayLeaseRetries: false,
+    lastStart: start,
+    freshSince: start,
+    heldUntil: -Infinity,
+    flushing: undefined as Moment['flushing'],
+    nextDue: dueIn(false),
+    nextRetry: dueIn(true),
+    isFull,
+  }
+}
+
+/** @param isItem whether a stored item is one of ours; all are if it is undefined */
+export const leases = <A>(
+  outbox: Outbox<A>,
+  at: ReturnType<typeof startOf<A>>,
+  sizeOf: (item: A) => number,
+  book: Ledger<A>,
+  isItem: ((item: unknown) => boolean) | undefined,
+) => {
+  /** The limits of the last lease. */
+  let asked: LeaseLimits = { count: 0, retries: 0 }
 
   const leaseOne = (retriesOnly: boolean): Entry<A> | undefined => {
     const limits = { count: 1, retries: retriesOnly ? 1 : 0, retriesOnly }
     const answer = outbox.lease(Number.MAX_SAFE_INTEGER, limits)
     if (isPromiseLike(answer)) return undefined
-    leased += answer.length
+    book.leased(answer)
     return answer[0]
   }
 
   return {
-    /** Leases entries and holds them; a promise gives entries for `hold`. `late` gets those that come too late. */
-    lease: (
-      limits: LeaseLimits,
-      late: (entries: ReadonlyArray<Entry<A>>) => void,
-    ): Promise<ReadonlyArray<Entry<A>>> | undefined => {
+    /** Asks the store. The answer is for `hold`. */
+    lease: (limits: LeaseLimits): Awaitable<ReadonlyArray<Entry<A>>> => {
       asked = limits
       if (limits.retriesOnly === true) at.mayLeaseRetries = false
       else {
         at.mayLease = false
-        at.unleased.set(0)
+        at.unleased = NOTHING
       }
-      const answer = outbox.lease(at.now, limits)
-      // Most stores answer at once, with a list.
-      if (!Array.isArray(answer) && isPromiseLike(answer)) return inTime(answer, late)
-      hold(answer)
-      return undefined
+      return outbox.lease(at.now, limits)
     },
-    hold,
-    count,
+    /** Holds entries until their delivery. Answers those of other items, which are not held. */
+    hold: (entries: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
+      const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
+      if (found !== entries)
+        book.storeFailed(new TypeError('the outbox handed out something that is no entry'))
+      const isRetries = asked.retriesOnly === true
+      if (!isRetries && entries.length >= asked.count) at.unleased = UNKNOWN
+      if (found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
+      book.leased(found)
+      let strangers: ReadonlyArray<Entry<A>> = NONE
+      for (const entry of found) {
+        if (isItem?.(entry.item) === false) strangers = [...strangers, entry]
+        else if (entry.progress === undefined) at.fresh.push(entry)
+        else at.retries.push(entry)
+      }
+      return strangers
+    },
     /** There is an item more to lease. */
     added: (item: A): void => {
-      if (!isBatch) return
-      if (at.fresh.count === 0 && at.unleased.count === 0) at.freshSince = now()
-      at.unleased.add(sizeOf(item))
-    },
-    /** Leased entries ended, or were put back. */
-    left: (entries: number): void => {
-      leased -= entries
+      const { count, bytes } = at.unleased
+      if (at.fresh.count === 0 && count === 0) at.freshSince = book.now()
+      at.unleased = { count: count + 1, bytes: bytes + sizeOf(item) }
     },
     /** Takes out the oldest entry that is in no delivery: retries first. The store must answer at once. */
     takeOldest: (): Entry<A> | undefined =>
       at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false),
     /** Takes out the new entries that are in no delivery and of which `isLost` says so. */
     recall: (isLost: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> => {
-      const held = at.fresh.drain()
-      const recalled = held.filter(isLost)
-      for (const entry of held) if (!isLost(entry)) at.fresh.push(entry)
-      leased -= recalled.length
+      const { left: kept, right: recalled } = partition(isLost)([...at.fresh.drain()])
+      for (const entry of kept) at.fresh.push(entry)
+      book.left(recalled.length)
       return recalled
     },
     /** Takes out all entries that are in no delivery. */
     drain: (): ReadonlyArray<Entry<A>> => [...at.retries.drain(), ...at.fresh.drain()],
-    /** Uses the answer of the store to a call that adds items: at once if it is not a promise. */
-    whenStored: <T, B>(answer: Awaitable<T>, use: (answer: T) => B, isMany = false): Awaitable<B> => {
-      if (!isPromiseLike(answer)) return use(answer)
-      // Items that come out before it is answered count with the answer.
-      const adds = isMany ? MANY : 1
-      calls += adds
-      return inTime(answer, pollSoon, storeFailed)
-        .then(use)
-        .finally(() => {
-          calls -= adds
-          book.limitEarly(calls)
-          changed()
-        })
-    },
-    isCalling: (): boolean => calls > 0,
   }
 }

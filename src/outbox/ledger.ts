@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { type Outcome, counters } from '../core/outcome.ts'
+import { steady, type Clock } from '../core/clock.ts'
+import { counters, type Outcome, type Totals } from '../core/outcome.ts'
 import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
-import { callSafely } from '../log/listeners.ts'
+import { allListeners, callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import type { Ack } from './outbox.ts'
+import type { Ack, Entry, Outbox } from './outbox.ts'
 
 /** The entries accepted between two flushes. */
 interface Segment {
@@ -62,7 +63,14 @@ const flushBarrier = (live: number) => {
   }
 }
 
+/** How an item ended, and its entry if it had one. */
+interface Ended<A> {
+  readonly outcome: Outcome<A>
+  readonly entry?: Entry<A> | undefined
+}
+
 export interface LedgerOptions<A> {
+  readonly clock: Clock
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
@@ -72,94 +80,82 @@ export interface LedgerOptions<A> {
   readonly isItem?: (item: unknown) => boolean
 }
 
-const ignore = (): void => undefined
+export type Ledger<A> = ReturnType<typeof ledger<A>>
 
-/**
- * @param found how many the outbox held at the start: they count as accepted
- * @param changed drops were reported
- */
+/** What an outbox held at the start counts as accepted. `changed`: drops were reported. */
 export const ledger = <A>(
-  found: number,
-  now: () => number,
+  outbox: Pick<Outbox<A>, 'stats' | 'watch'>,
   own: OwnContext,
-  { onEvent = ignore, hears = () => true, ended, isItem = () => true }: LedgerOptions<A>,
+  { clock, onEvent, hears = () => true, ended, isItem = () => true }: LedgerOptions<A>,
   changed: () => void,
 ) => {
+  const now = steady(clock)
+  const log = allListeners(onEvent)
+  /** Others change it too: only the store knows what waits. */
+  const isShared = outbox.watch !== undefined
+  const found = isShared ? 0 : outbox.stats().waiting
   const counts = counters(found)
   const barrier = flushBarrier(found)
   const reports = serialQueue()
-  const drops: Array<{ readonly outcome: Outcome<A>; readonly id: string | undefined }> = []
+  const drops: Array<Ended<A>> = []
   let isReportingDrop = false
-  /** Counted before the answer to their call. */
+  /** Entries that are leased: neither ended nor put back. */
+  let leased = 0
+  /** Items of calls that are not answered yet, and how many of them came out of the store and are counted. */
+  let calls = 0
   let early = 0
 
-  const log: Listener = (event) => callSafely(onEvent, event, ignore)
-  const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
-  const listenerFailed = (error: unknown): void => defect('outcome listener', error)
+  const defectIn =
+    (where: string) =>
+    (error: unknown): void =>
+      log({ _tag: 'Defect', at: now(), where, error })
+  const storeFailed = defectIn('outbox')
+  const listenerFailed = defectIn('outcome listener')
 
-  const count = (id: string | undefined): void => {
+  const accept = (item: A, id: string | undefined): void => {
     counts.accept()
     if (id !== undefined) barrier.accepted(id)
-  }
-  const tellAccepted = (item: A): void => {
     if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
   }
-  const tell = (outcome: Outcome<A>): void => {
+  /** A flush hears of an end after the listeners. */
+  const tell = ({ outcome, entry }: Ended<A>): void => {
+    isReportingDrop = outcome._tag === 'Dropped'
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
     callSafely(ended, outcome, listenerFailed)
-  }
-  const countAndTell = (outcome: Outcome<A>): void => {
-    counts.end(outcome)
-    tell(outcome)
-  }
-  const tellDrop = (outcome: Outcome<A>): void => {
-    isReportingDrop = true
-    tell(outcome)
     isReportingDrop = false
+    if (entry !== undefined) barrier.ended(entry.id)
   }
-  /** Outcomes that a listener causes are reported after the one that it hears. */
-  const report = (outcome: Outcome<A>): void => reports.take(countAndTell, outcome)
-
   const reportDrops = inMicrotask(own, () => {
-    for (const { outcome, id } of drops.splice(0)) {
-      reports.take(tellDrop, outcome)
-      if (id !== undefined) barrier.ended(id)
-    }
+    for (const drop of drops.splice(0)) reports.take(tell, drop)
     changed()
   })
 
   const endedCorrupt = (id: string): void => {
     counts.endCorrupt()
     barrier.ended(id)
-    defect('outbox', new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
+    storeFailed(new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
   }
 
   return {
+    now,
     log,
-    defectIn:
-      (where: string) =>
-      (error: unknown): void =>
-        defect(where, error),
+    defectIn,
+    storeFailed,
+    /** A call that adds items waits for the store. Items that come out before its answer count with it. */
+    asked: (items: number): void => {
+      calls += items
+    },
+    answered: (items: number): void => {
+      calls -= items
+      early = Math.min(early, calls)
+    },
+    /** Whether a call that adds items waits for the store. */
+    isAsked: (): boolean => calls > 0,
     /** The store answered for an item. `id`: of its entry, if it has one. */
     accepted: (item: A, id?: string): void => {
-      if (early === 0) count(id)
-      else early--
-      tellAccepted(item)
-    },
-    /** An item came out of the store for which no answer is open. */
-    acceptedLate: (item: A, id: string): void => {
-      count(id)
-      tellAccepted(item)
-    },
-    /** Counts items that came out of the store before the answer to their call. */
-    acceptedEarly: (items: number): void => {
-      early += items
-      counts.accept(items)
-    },
-    early: (): number => early,
-    /** At most this number of answers is still to come. */
-    limitEarly: (calls: number): void => {
-      early = Math.min(early, calls)
+      if (early === 0) return accept(item, id)
+      early--
+      if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
     },
     /** Entries that came in by another way. */
     found: (entries: number): void => {
@@ -167,17 +163,37 @@ export const ledger = <A>(
       early -= known
       counts.accept(entries - known)
     },
-    report,
-    /** An entry ended. A flush hears of it after the report. */
-    end: ({ entry, outcome }: Ack<A>): void => {
-      if (!isItem(outcome.item)) return endedCorrupt(entry.id)
-      report(outcome)
-      barrier.ended(entry.id)
+    /** Entries were leased. An item whose enqueue is late or failed may be stored: it counts as accepted when it comes out. */
+    leased: (entries: ReadonlyArray<Entry<A>>): void => {
+      leased += entries.length
+      const unknown = isShared ? 0 : leased - counts.waiting()
+      if (unknown <= 0) return
+      const unasked = Math.max(0, unknown - calls + early)
+      early += unknown - unasked
+      counts.accept(unknown - unasked)
+      if (unasked > 0) for (const { id, item } of entries.slice(-unasked)) accept(item, id)
     },
-    /** Counts a drop at once, and reports it in a microtask: a call of the host caused it. */
-    drop: (outcome: Outcome<A>, id?: string): void => {
+    /** Leased entries were put back. */
+    left: (entries: number): void => {
+      leased -= entries
+    },
+    /** A leased entry ended. Outcomes that a listener causes are reported after the one that it hears. */
+    end: (ack: Ack<A>): void => {
+      leased--
+      if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) return endedCorrupt(ack.entry.id)
+      counts.end(ack.outcome)
+      reports.take(tell, ack)
+    },
+    /** An item ended that was never enqueued. */
+    endDead: (outcome: Outcome<A>): void => {
       counts.end(outcome)
-      drops.push({ outcome, id })
+      reports.take(tell, { outcome })
+    },
+    /** Counts a drop at once, and reports it in a microtask: a call of the host caused it. `entry`: it was leased. */
+    drop: (outcome: Outcome<A>, entry?: Entry<A>): void => {
+      if (entry !== undefined) leased--
+      counts.end(outcome)
+      drops.push({ outcome, entry })
       reportDrops()
     },
     endedCorrupt,
@@ -186,7 +202,16 @@ export const ledger = <A>(
     afterReports: (task: () => void): void => reports.take(task, undefined),
     flush: barrier.flush,
     renamed: barrier.renamed,
-    waiting: counts.waiting,
-    totals: counts.totals,
+    /** Accepted here and not ended; of an outbox that others use too, all that waits in it. */
+    waiting: (): number => (isShared ? outbox.stats().waiting : counts.waiting()),
+    /** Once nothing is left to do: entries that left the outbox without an outcome. */
+    lost: (): number => (isShared ? 0 : counts.waiting()),
+    totals: (isWorking: boolean): Totals => {
+      const counted = counts.totals()
+      if (isWorking && !isShared) return counted
+      // Records that cannot be read leave the store without an outcome.
+      const { waiting } = outbox.stats()
+      return { ...counted, waiting: isShared ? waiting : Math.min(counted.waiting, waiting) }
+    },
   }
 }

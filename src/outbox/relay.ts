@@ -10,8 +10,8 @@
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
-import type { Awaitable } from '../core/awaitable.ts'
-import { alarm, isTurnOver, nextTurn, steady } from '../core/clock.ts'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { alarm, isTurnOver, nextTurn } from '../core/clock.ts'
 import { refused, type Failure } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
 import { inMicrotask, ownContext } from '../core/ownContext.ts'
@@ -19,14 +19,12 @@ import { closed, type Closed, type Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { lateEnd } from './decide.ts'
 import { deliveries, type DeliveriesOptions } from './deliveries.ts'
-import { handBack } from './handBack.ts'
-import { Estimate, Held } from './held.ts'
-import { leases } from './leases.ts'
+import { UNKNOWN, leases, startOf } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
-import { abandonedOf, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
+import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
 import { storeLimit, type StoreLimit } from './storeLimit.ts'
-import { STORE_RETRY_DELAY, isAcks, nextDueOf, storeWrites, type Write } from './storeWrites.ts'
-import type { Moment, Next, Start } from './take.ts'
+import { STORE_RETRY_DELAY, isAcks, storeWrites, type Write } from './storeWrites.ts'
+import type { Next, Start } from './take.ts'
 
 export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {
   readonly outbox: Outbox<A>
@@ -45,51 +43,26 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
 /** Lists of results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
 
+/** Answers of a redrive that are still to come. */
+const MANY = 1e9
+
 export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
 /** Delivers the entries of an outbox to a sink, with retries, in the async context in which it is made. It starts at once with those it finds. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
-  const { isFull = () => false, isItem = () => true, isStoring } = options
+  const { isFull = () => false, isItem, isStoring } = options
   const { take, sizeOf, isBatch } = shape
   const isShared = outbox.watch !== undefined
-  const now = steady(clock)
   const window = deadlineOf(retry)
   const own = ownContext()
   const changes = new Subject<void>()
   const changed = (): void => {
     if (changes.observed) changes.next()
   }
-  const found = isShared ? 0 : outbox.stats().waiting
-  const book = ledger<A>(found, now, own, options, changed)
-  const { log, end } = book
-  const storeFailed = book.defectIn('outbox')
-  const dueIn = (retriesOnly: boolean) => (): number =>
-    nextDueOf(outbox, retriesOnly, now, storeFailed) ?? Infinity
-  const start = now()
-  /** What the take reads. One record for all steps: a new one for each costs more than the take. */
-  const at = {
-    now: start,
-    retries: new Held(sizeOf),
-    fresh: new Held(sizeOf),
-    unleased: new Estimate(isShared || found > 0 ? Infinity : 0),
-    inFlight: 0,
-    retriesInFlight: 0,
-    running: 0,
-    behind: 0,
-    nacking: 0,
-    mayLease: false,
-    mayLeaseRetries: false,
-    lastStart: start,
-    freshSince: start,
-    heldUntil: -Infinity,
-    flushing: undefined as Moment['flushing'],
-    nextDue: dueIn(false),
-    nextRetry: dueIn(true),
-    isFull,
-  }
-  /** Not put back, because the store failed until the stop. */
-  const leftOver: Array<Entry<A>> = []
+  const book = ledger<A>(outbox, own, options, changed)
+  const { now, storeFailed } = book
+  const at = startOf(outbox, sizeOf, isFull, book)
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
   /** A pass runs, or goes on after the answer to a lease, or in the next turn of the event loop. */
   let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
@@ -98,31 +71,26 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
-  const saved = (write: Write<A>): void => {
-    if (isAcks(write)) for (const ack of write) endLeased(ack)
+  const settled = (write: Write<A>, isStored: boolean): void => {
+    if (isAcks(write)) {
+      // A durable outbox hands the entries out again. For another one this is the last chance to report them.
+      for (const ack of write) if (isStored || isLost(ack.entry)) book.end(ack)
+    } else if (!isStored) {
+      book.left(-write.length)
+      for (const { entry } of write) at.retries.push(entry)
+    }
     poll()
   }
-  /** A durable outbox hands the entries out again. For another one this is the last chance to report them. */
-  const gaveUp = (write: Write<A>): void => {
-    if (isAcks(write)) write.filter(({ entry }) => isLost(entry)).forEach(endLeased)
-    else {
-      held.left(-write.length)
-      leftOver.push(...write.map(({ entry }) => entry))
-    }
-    changed()
-  }
-  const writes = storeWrites(outbox, clock, saved, storeFailed, gaveUp, limit)
-  const endLeased: typeof end = (ack) => {
-    held.left(1)
-    end(ack)
-  }
+  const writes = storeWrites(outbox, clock, limit, settled, storeFailed)
+  const { unsaved } = writes
   const save = (write: Write<A>): void => {
-    if (!isAcks(write)) held.left(write.length)
+    if (!isAcks(write)) book.left(write.length)
     writes.save(write)
-    if (writes.unsaved() > 0) poll()
+    if (unsaved.lists > 0) poll()
   }
 
-  const sending = deliveries<A, D>(options, own, at, save, () => (isBatch ? poll() : changed()), log)
+  const sending = deliveries<A, D>(options, own, at, save, () => poll())
+  const held = leases(outbox, at, sizeOf, book, isItem)
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
@@ -131,123 +99,146 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     return late !== undefined
   }
   const startNext = ({ from, count, bytes, closedBy }: Start): void => {
-    const entries = at[from].next(count, bytes, hasEnded)
+    const line = at[from]
+    const entries = line.next(count, bytes, hasEnded)
     at.lastStart = at.now
     if (entries.length === 0) return
     try {
-      sending.start(entries, closedBy, at.now)
+      sending.start(entries, closedBy)
     } catch (error) {
       // Something of the host stops a batch from being put together: that costs it a second.
       book.defectIn('batch')(error)
-      at[from].putBack(entries)
+      line.putBack(entries)
       at.heldUntil = at.now + STORE_RETRY_DELAY
     }
   }
 
-  const reject = (entry: Entry<A>): void => {
-    const failure = refused('rejected', { detail: 'it is no item' })
-    save([{ entry, outcome: Outcome.rejected(entry.item, 0, failure) }])
+  const hold = (entries: ReadonlyArray<Entry<A>>): void => {
+    for (const entry of held.hold(entries)) {
+      const failure = refused('rejected', { detail: 'it is no item' })
+      save([{ entry, outcome: Outcome.rejected(entry.item, 0, failure) }])
+    }
   }
-
   const leaseFailed = (error: unknown): void => {
     storeFailed(error)
     if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
   }
-
-  const next = (): Next => {
-    at.behind = Math.max(0, writes.unsaved() - MAX_UNSAVED)
-    at.nacking = writes.unsavedNacks()
-    return take(at)
-  }
-  const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
-
-  /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries in a row. */
-  const run = (): void => {
-    at.now = now()
-    for (let started = 0; !isStopped();) {
-      const todo = next()
-      if (todo.do === 'wait') {
-        if (at.flushing !== undefined && isSent()) at.flushing = undefined
-        timer.set(todo.until)
-        return
-      }
-      if (todo.do === 'lease') {
-        const answer = held.lease(todo.limits, leaseAnswered)
-        if (answer === undefined) continue
-        pass = 'leases'
-        answer.then(goOn(leaseAnswered), goOn(leaseFailed))
-        return
-      }
-      startNext(todo)
-      if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
-      pass = 'rests'
-      nextTurn(goOn(poll))
-      return
-    }
-  }
-  const goOn =
-    <T extends ReadonlyArray<unknown>>(task: (...given: T) => void) =>
-    (...given: T): void => {
-      pass = 'none'
-      task(...given)
-      changed()
-    }
   /** Also for an answer that comes too late: nothing else hands out its entries. */
   const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
     if (state === 'aborted') return
     try {
-      held.hold(entries)
+      hold(entries)
     } catch (error) {
       leaseFailed(error)
     }
     runPass()
   }
 
-  const runPass = (): void => {
-    if (pass === 'none') {
-      pass = 'runs'
-      try {
-        run()
-      } catch (error) {
-        leaseFailed(error)
-      } finally {
-        if (isRunning()) pass = 'none'
+  const next = (): Next => {
+    at.behind = Math.max(0, unsaved.lists - MAX_UNSAVED)
+    at.nacking = unsaved.nacks
+    return take(at)
+  }
+  const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
+
+  /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries in a row. */
+  const run = (): typeof pass => {
+    at.now = now()
+    for (let started = 0; !isStopped();) {
+      const todo = next()
+      if (todo.do === 'wait') {
+        if (at.flushing !== undefined && isSent()) at.flushing = undefined
+        timer.set(todo.until)
+        return 'none'
       }
+      if (todo.do === 'lease') {
+        const answer = held.lease(todo.limits)
+        if (!isPromiseLike(answer)) {
+          hold(answer)
+          continue
+        }
+        limit.inTime(answer, leaseAnswered).then(
+          (entries) => goOn(() => leaseAnswered(entries)),
+          (error: unknown) => goOn(() => leaseFailed(error)),
+        )
+        return 'leases'
+      }
+      startNext(todo)
+      if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
+      nextTurn(() => goOn(poll))
+      return 'rests'
     }
+    return 'none'
+  }
+  const goOn = (task: () => void): void => {
+    pass = 'none'
+    task()
     changed()
   }
-  const isRunning = (): boolean => pass === 'runs'
+  const runPass = (): void => {
+    if (pass !== 'none') return
+    pass = 'runs'
+    try {
+      pass = run()
+    } catch (error) {
+      pass = 'none'
+      leaseFailed(error)
+    }
+  }
+  /** Starts what may start. A pass that runs looks again by itself. */
+  const look = (): void => {
+    at.mayLease = at.mayLeaseRetries = true
+    runPass()
+  }
   /** In the own context, which deliveries, timers and answers of the store keep. */
   const poll = (): void => {
-    at.mayLease = at.mayLeaseRetries = true
-    // A pass that runs looks again by itself.
-    if (!isRunning()) runPass()
+    look()
+    if (pass !== 'runs') changed()
   }
   const pollNow = (): void => own(poll)
-  const clockFailed = book.defectIn('clock')
-  const timer = alarm(clock, pollNow, clockFailed)
   const pollSoon = isSynchronous ? pollNow : inMicrotask(own, poll)
+  // A caller for whom an item starts at once looks itself for what has changed.
+  const lookSoon = isSynchronous ? (): void => own(look) : pollSoon
   /** The store may have more new entries than are known. */
   const lookAgain = (): void => {
-    at.unleased.set(Infinity)
+    at.unleased = UNKNOWN
     pollSoon()
   }
-
-  const look = alarm(
+  const clockFailed = book.defectIn('clock')
+  const timer = alarm(clock, pollNow, clockFailed)
+  const lookLater = alarm(
     clock,
     () => {
-      at.unleased.set(Infinity)
-      pollNow()
+      lookAgain()
       options.storeChanged?.()
     },
     clockFailed,
   )
-  const unwatch = outbox.watch?.(() => look.set(now()))
+  const unwatch = outbox.watch?.(() => lookLater.set(now()))
 
-  const held = leases(outbox, limit, at, shape, now, book, isItem, reject, () => own(changed), pollSoon)
+  /** Uses the answer of the store to a call that adds items. Those that come out before it count with the answer. */
+  const whenStored = <T, B>(answer: PromiseLike<T>, use: (answer: T) => B, adds = 1): Promise<B> => {
+    book.asked(adds)
+    return limit
+      .inTime(answer, pollSoon, storeFailed)
+      .then(use)
+      .finally(() => {
+        book.answered(adds)
+        own(changed)
+      })
+  }
+  const stored = (item: A, answers: ReadonlyArray<Either<Full, Entry<A>>>): Either<Full, Entry<A>> => {
+    const answer = answers[0]
+    if (answer === undefined) throw new Error('the outbox did not answer for the item')
+    if (isLeft(answer)) return answer
+    if (isBatch && isStoring === undefined) held.added(item)
+    book.accepted(item, answer.right.id)
+    lookSoon()
+    return answer
+  }
 
   const isStoreBusy = (): boolean =>
-    pass !== 'none' || held.isCalling() || writes.unsaved() > 0 || isStoring?.() === true
+    pass !== 'none' || book.isAsked() || unsaved.lists > 0 || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
@@ -257,25 +248,30 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   const abort = (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout: number): void => {
     stopStarting()
-    writes.stopRetrying()
+    const stopWaiting = writes.stopRetrying(storeTimeout)
     const cut = sending.cancelAll()
-    const endOf = (entry: Entry<A>): Outcome.Outcome<A> => abandonedOf(entry, cut.has(entry))
-    // A lease may be answered meanwhile, so the held entries are taken at the end.
-    const lost = (): ReadonlyArray<Entry<A>> =>
-      [...cut, ...leftOver.splice(0), ...held.drain()].filter(isLost)
-    const finish = (mine: ReadonlyArray<Entry<A>>, remaining: ReadonlyArray<Entry<A>>): void => {
-      held.count(remaining)
-      const unfinished = [...mine, ...remaining]
-      for (const entry of unfinished) endLeased({ entry, outcome: endOf(entry) })
-      book.afterReports(() => {
-        state = 'aborted'
-        look.set(Infinity)
-        unwatch?.()
-        done(unfinished.map(({ item }) => item))
-        changed()
+    const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
+    /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
+    const handBack = (): void => {
+      if (isStoreBusy()) return
+      idle.unsubscribe()
+      const mine = [...cut, ...held.drain()].filter(isLost).map(ackOf)
+      writes.handBack(mine, (remaining) => {
+        stopWaiting()
+        book.leased(remaining)
+        const unfinished = [...mine, ...remaining.map(ackOf)]
+        unfinished.forEach(book.end)
+        book.afterReports(() => {
+          state = 'aborted'
+          lookLater.set(Infinity)
+          unwatch?.()
+          done(unfinished.map(({ entry }) => entry.item))
+          changed()
+        })
       })
     }
-    handBack(outbox, limit, clock, storeTimeout, changes, isStoreBusy, lost, endOf, storeFailed, finish)
+    const idle = changes.subscribe({ next: handBack, error: storeFailed })
+    handBack()
   }
 
   pollNow()
@@ -284,24 +280,21 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
     offer: (item: A): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
-      return held.whenStored(outbox.enqueue([item]), ([answer]) => {
-        if (answer === undefined) throw new Error('the outbox did not answer for the item')
-        if (isLeft(answer)) return answer
-        if (isStoring === undefined) held.added(item)
-        book.accepted(item, answer.right.id)
-        pollSoon()
-        return answer
-      })
+      const answers = outbox.enqueue([item])
+      if (!isPromiseLike(answers)) return stored(item, answers)
+      return whenStored(answers, (list) => stored(item, list))
     },
     /** Adds an item for which the outbox has no room to its dead letters. */
     offerDead: (item: A, failure: Failure): Awaitable<Either<Closed, void>> => {
       if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
-      return held.whenStored(outbox.addDeadLetter?.(item, outcome), () => {
+      const ended = (): Either<Closed, void> => {
         book.accepted(item)
-        own(book.report, outcome)
+        own(book.endDead, outcome)
         return right(undefined)
-      })
+      }
+      const answer = outbox.addDeadLetter?.(item, outcome)
+      return isPromiseLike(answer) ? whenStored(answer, ended) : ended()
     },
     /** Ends the oldest entry that is in no delivery as dropped. Answers whether there is one. The store must answer at once. */
     dropOldest: (): boolean => {
@@ -309,8 +302,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (entry === undefined) return false
       const outcome = Outcome.dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
       void outbox.ack([{ entry, outcome }])
-      held.left(1)
-      book.drop(outcome, entry.id)
+      book.drop(outcome, entry)
       return true
     },
     /** Accepts an item and drops it at once. */
@@ -357,7 +349,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return todo.until < instant
     },
     /** Whether no delivery runs and the store has all results. */
-    isSettled: (): boolean => at.running === 0 && writes.unsaved() === 0,
+    isSettled: (): boolean => at.running === 0 && unsaved.lists === 0,
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,
     changes$: changes.asObservable(),
@@ -369,25 +361,18 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         lookAgain()
         return count
       }
-      return held.whenStored(outbox.dead.redrive(matches), redriven, true)
+      const answer = outbox.dead.redrive(matches)
+      return isPromiseLike(answer) ? whenStored(answer, redriven, MANY) : redriven(answer)
     },
     /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
     endedCorrupt: (id: string): void => {
       book.endedCorrupt(id)
       changed()
     },
-    report: log,
-    totals: () => {
-      const counted = book.totals()
-      if (isShared) return { ...counted, waiting: outbox.stats().waiting }
-      if (isWorking() || leftOver.length > 0) return counted
-      // Records that cannot be read leave the store without an outcome.
-      return { ...counted, waiting: Math.min(counted.waiting, outbox.stats().waiting) }
-    },
-    /** Accepted here and not ended; of an outbox that others use too, all that waits in it. */
-    waiting: (): number => (isShared ? outbox.stats().waiting : book.waiting()),
-    /** Once nothing is left to do: entries that left the outbox without an outcome. */
-    lost: (): number => (isShared ? 0 : book.waiting()),
+    report: book.log,
+    totals: () => book.totals(isWorking()),
+    waiting: book.waiting,
+    lost: book.lost,
     now,
     own,
   }

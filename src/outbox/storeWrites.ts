@@ -1,25 +1,11 @@
-import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
-import type { Ack, Nack, Outbox } from './outbox.ts'
+import { nothingToCancel } from '../sink/layer.ts'
+import type { Ack, Entry, Nack, Outbox } from './outbox.ts'
 import type { StoreLimit } from './storeLimit.ts'
 
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
-
-/** As `nextDue` of the outbox. If that throws, it is asked again after the pause. */
-export const nextDueOf = (
-  outbox: Pick<Outbox<never>, 'nextDue'>,
-  retriesOnly: boolean,
-  now: () => number,
-  failed: (error: unknown) => void,
-): number | undefined => {
-  try {
-    return outbox.nextDue(retriesOnly)
-  } catch (error) {
-    failed(error)
-    return now() + STORE_RETRY_DELAY
-  }
-}
 
 /** Results of one kind, which the store gets as one list. */
 export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>
@@ -27,81 +13,83 @@ export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>
 export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
   write[0] !== undefined && 'outcome' in write[0]
 
-/** Results that must reach the store. `gaveUp` gets those that the store has not confirmed: it may or may not have them. */
+/**
+ * Results that must reach the store. `settled` gets each list once: when the store has it, or with `isStored` false when it is given up;
+ * then the store may or may not have it.
+ */
 export const storeWrites = <A>(
   outbox: Outbox<A>,
   clock: Clock,
-  saved: (write: Write<A>) => void,
+  limit: StoreLimit,
+  settled: (write: Write<A>, isStored: boolean) => void,
   failed: (error: unknown) => void,
-  gaveUp: (write: Write<A>) => void,
-  { inTime }: StoreLimit,
 ) => {
+  /** Lists that are not settled, and those of nacks among them. */
+  const unsaved = { lists: 0, nacks: 0 }
   const toRepeat: Array<Write<A>> = []
   let cancelTimer: Cancel | undefined
-  let unsaved = 0
-  let unsavedNacks = 0
   let mayRepeat = true
 
-  const count = (write: Write<A>, change: 1 | -1): void => {
-    unsaved += change
-    if (!isAcks(write)) unsavedNacks += change
+  const settle = (write: Write<A>, isStored: boolean): void => {
+    unsaved.lists--
+    if (!isAcks(write)) unsaved.nacks--
+    settled(write, isStored)
   }
-
   const giveUp = (): void => {
-    for (const write of toRepeat.splice(0)) {
-      count(write, -1)
-      gaveUp(write)
-    }
+    for (const write of toRepeat.splice(0)) settle(write, false)
   }
-
   const repeat = (): void => {
     cancelTimer = undefined
     toRepeat.splice(0).forEach(attempt)
   }
 
-  const writeFailed = (write: Write<A>, error: unknown): void => {
-    failed(error)
-    toRepeat.push(write)
-    if (!mayRepeat) giveUp()
-    else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
-  }
-
-  const confirmed = (write: Write<A>): void => {
-    count(write, -1)
-    saved(write)
-  }
-
   const attempt = (write: Write<A>): void => {
+    const writeFailed = (error: unknown): void => {
+      failed(error)
+      toRepeat.push(write)
+      if (!mayRepeat) giveUp()
+      else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
+    }
     let answer: Awaitable<void>
     try {
       answer = isAcks(write) ? outbox.ack(write) : outbox.nack(write)
     } catch (error) {
-      writeFailed(write, error)
+      writeFailed(error)
       return
     }
-    // A store in memory answers at once: no functions are made for a later answer.
-    if (!isPromiseLike(answer)) confirmed(write)
-    else
-      inTime(answer).then(
-        () => confirmed(write),
-        (error: unknown) => writeFailed(write, error),
-      )
+    // Most stores answer at once.
+    if (!isPromiseLike(answer)) settle(write, true)
+    else limit.inTime(answer).then(() => settle(write, true), writeFailed)
   }
 
   return {
+    unsaved,
     /** Writes results, and repeats that every second until the store confirms them. */
     save: (write: Write<A>): void => {
-      count(write, 1)
+      unsaved.lists++
+      if (!isAcks(write)) unsaved.nacks++
       attempt(write)
     },
-    /** Gives up the lists that wait for their repetition, and from now on those that fail. */
-    stopRetrying: (): void => {
+    /** Gives up lists that fail, from now on, and after `timeout` milliseconds all open calls, unless that is cancelled. */
+    stopRetrying: (timeout: number): Cancel => {
       mayRepeat = false
       cancelTimer?.()
       giveUp()
+      const stop = (): void => limit.giveUp(new Error('it was closed before the store answered'))
+      return timeout === Infinity ? nothingToCancel : scheduleSafely(clock, timeout, stop, failed)
     },
-    /** Lists that the store has not confirmed, and those of nacks among them. */
-    unsaved: (): number => unsaved,
-    unsavedNacks: (): number => unsavedNacks,
+    /** Ends leased entries for good, and takes out the others: `use` gets those. */
+    handBack: (acks: ReadonlyArray<Ack<A>>, use: (remaining: ReadonlyArray<Entry<A>>) => void): void => {
+      const ack = (): Awaitable<void> => (acks.length > 0 ? outbox.ack(acks) : undefined)
+      const takeRemaining = (): Awaitable<ReadonlyArray<Entry<A>>> => {
+        const remaining = outbox.takeRemaining()
+        return isPromiseLike(remaining) ? limit.inTime(remaining) : remaining
+      }
+      whenAnswered(ack, () => undefined, failed)
+      whenAnswered(takeRemaining, use, (error) => {
+        failed(error)
+        use([])
+      })
+    },
   }
 }

@@ -81,17 +81,13 @@ export interface Shape<A, D> {
 }
 
 const waitUntil = (until: number): Next => ({ do: 'wait', until })
-const NOTHING: Line = { count: 0, bytes: 0 }
+export const NOTHING: Line = { count: 0, bytes: 0 }
 const NEVER = waitUntil(Infinity)
-const startOne = (from: Start['from']): Next => ({
-  do: 'start',
-  from,
-  count: 1,
-  bytes: Infinity,
-  closedBy: 'count',
-})
-const ONE_RETRY = startOne('retries')
-const ONE_FRESH = startOne('fresh')
+const start = (from: Start['from'], count: number, bytes: number, closedBy: ClosedBy): Next => {
+  return { do: 'start', from, count, bytes, closedBy }
+}
+const ONE_RETRY = start('retries', 1, Infinity, 'count')
+const ONE_FRESH = start('fresh', 1, Infinity, 'count')
 
 /** Each entry is a delivery. Retries take at most half of the places, and at least one. */
 const takeOne = (maxInFlight: number): Take => {
@@ -134,14 +130,7 @@ export interface BatchBounds {
 
 /** New entries are leased into the forming batch, for each free place one; a retried batch holds only retries. */
 export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchBounds): Take => {
-  const start = (from: Start['from'], closedBy: ClosedBy): Next => ({
-    do: 'start',
-    from,
-    count,
-    bytes,
-    closedBy,
-  })
-  const startRetries = start('retries', 'retry')
+  const startRetries = start('retries', count, bytes, 'retry')
   const leaseRetries: Next = { do: 'lease', limits: { count, retries: count, retriesOnly: true } }
   const delayEnd = ({ lastStart, freshSince }: Moment): number =>
     delay + (delayAfter === 'start' ? lastStart : Math.max(lastStart, freshSince))
@@ -166,8 +155,8 @@ export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchB
     const retryDue = at.nextRetry()
     if (retryDue <= now) return at.mayLeaseRetries ? leaseRetries : waitUntil(now + STORE_RETRY_DELAY)
     if (retryDue < Infinity && concurrency === 1) return waitUntil(retryDue)
-    if (fresh.count >= count) return start('fresh', 'count')
-    if (fresh.bytes >= bytes) return start('fresh', 'bytes')
+    if (fresh.count >= count) return start('fresh', count, bytes, 'count')
+    if (fresh.bytes >= bytes) return start('fresh', count, bytes, 'bytes')
     const isMore = at.nextDue() <= now
     if (fresh.count === 0 && !isMore) return waitUntil(retryDue)
     const why = closedBy(at, isMore ? at.unleased : NOTHING)
@@ -175,6 +164,8 @@ export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchB
     if (isMore && at.mayLease)
       return { do: 'lease', limits: { count: free * count - fresh.count, retries: 0 } }
     // The store gave less than was due.
-    return fresh.count === 0 ? waitUntil(Math.min(retryDue, now + STORE_RETRY_DELAY)) : start('fresh', why)
+    return fresh.count === 0
+      ? waitUntil(Math.min(retryDue, now + STORE_RETRY_DELAY))
+      : start('fresh', count, bytes, why)
   }
 }

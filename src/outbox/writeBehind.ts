@@ -13,6 +13,7 @@ import { heap } from '../core/heap.ts'
 import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
 import { newEntry, type Entry, type Outbox } from './outbox.ts'
+import type { Relay } from './relay.ts'
 import type { StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
 
@@ -24,14 +25,8 @@ export interface WriteBehindOptions<A> extends Bounds {
   readonly limit: StoreLimit
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
-  /** Takes back entries that were leased from memory and are in no delivery, oldest first. */
-  readonly recall: () => ReadonlyArray<Entry<A>>
-  /** The store has the item, and its entry another id. */
-  readonly renamed: (from: string, to: string) => void
-  /** There is an item more to lease. */
-  readonly added: (item: A) => void
-  /** The store answered. */
-  readonly changed: () => void
+  /** The relay that leases from here. It is made afterwards. */
+  readonly work: () => Pick<Relay<A>, 'recall' | 'renamed' | 'added' | 'poll'>
   readonly failed: (error: unknown) => void
 }
 
@@ -42,7 +37,7 @@ const whenDone = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<
   isPromiseLike(answer) ? answer.then(use) : use(answer)
 
 export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>) => {
-  const { clock, own, limit, sizeOf, recall, renamed, added, changed, failed } = options
+  const { clock, own, limit, sizeOf, work, failed } = options
   const arriving = queue<Entry<A>>()
   let storing: ReadonlyArray<Entry<A>> = []
   /** Of `storing`: entries that the store handed out before it answered. */
@@ -64,8 +59,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   const becameStored = (entry: Entry<A>, stored: Entry<A>): void => {
     bytes -= sizeOf(entry.item)
     isKept &&= store.keeps(stored)
-    renamed(entry.id, stored.id)
-    added(entry.item)
+    work().renamed(entry.id, stored.id)
+    work().added(entry.item)
   }
 
   const fullFor = (input: unknown, size: number): Full | undefined => {
@@ -79,7 +74,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     for (const entry of [...entries, ...arriving.drain()]) arriving.push(entry)
   }
   const storeAgain = (): void => {
-    const recalled = recall()
+    const recalled = work().recall()
     for (const { id } of recalled) lent.delete(id)
     putFirst(recalled)
     pause = undefined
@@ -107,7 +102,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         if (answer?._tag === 'Right') becameStored(entry, answer.right)
         else {
           refused.push(entry)
-          added(entry.item)
+          work().added(entry.item)
         }
       }
       storing = []
@@ -116,7 +111,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         putFirst(refused)
         pause = scheduleSafely(clock, STORE_RETRY_DELAY, () => own(storeAgain), failed)
       }
-      changed()
+      work().poll()
     }
   }
   const storeSoon = inMicrotask(own, () => void storeAll())
@@ -157,7 +152,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         const entry = newEntry(`${UNSTORED}${String(++arrived)}`, item)
         bytes += size
         arriving.push(entry)
-        if (pause !== undefined) added(item)
+        if (pause !== undefined) work().added(item)
         storeSoon()
         return right(entry)
       }),
