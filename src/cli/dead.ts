@@ -59,12 +59,11 @@ const matching =
 
 /** Matching dead letters page by page: there may be more than memory holds. */
 async function* lettersIn({ dead }: DeadStore, options: OptionsOf<'ls'>, id = ''): AsyncGenerator<Letter> {
-  const isMeant = matching(options, id)
   let page: ReadonlyArray<Letter> = []
   do {
     const after = page.at(-1)?.id
     page = await dead.list({ limit: DEAD_PAGE, ...(after === undefined ? {} : { after }) })
-    yield* page.filter(isMeant)
+    yield* page.filter(matching(options, id))
   } while (page.length === DEAD_PAGE)
 }
 

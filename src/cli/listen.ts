@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLeft } from 'fp-ts/lib/Either.js'
+import { valueOr } from '../core/failure.ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { readRequest } from '../signing/request.ts'
@@ -24,13 +25,9 @@ const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signatur
 const CHECK_COLOURS = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
 
 const idsIn = (body: Buffer): { readonly type?: string; readonly id?: string } => {
-  try {
-    const value: unknown = JSON.parse(body.toString())
-    const { type, messageId: id } = isRecord(value) ? value : {}
-    return { ...(typeof type === 'string' && { type }), ...(typeof id === 'string' && { id }) }
-  } catch {
-    return {}
-  }
+  const value = valueOr<unknown, undefined>(undefined, () => JSON.parse(body.toString()))
+  const { type, messageId: id } = isRecord(value) ? value : {}
+  return { ...(typeof type === 'string' && { type }), ...(typeof id === 'string' && { id }) }
 }
 
 /** A body as one line of NDJSON; a body that is no JSON of one line becomes a JSON string. */

@@ -49,7 +49,6 @@ const unknownKey: Answer = reject(
     'writeKey in the body',
   { 'WWW-Authenticate': 'Basic realm="headrace", charset="UTF-8"' },
 )
-const notPost: Answer = reject(405, 'only POST is understood here', { Allow: 'POST' })
 const isOff: Answer = reject(404, 'the source of this write key is switched off')
 const notJson: Answer = reject(415, 'the body must be JSON: send Content-Type application/json')
 const unknownCoding: Answer = reject(415, 'the body may be compressed with gzip and with nothing else', {
@@ -59,7 +58,6 @@ const noDeletions: Answer = reject(
   403,
   'deletions may not be asked for with this write key: the source needs deletions: true',
 )
-const internalError: Answer = busy('something went wrong here: try again', 500)
 
 /** Types that some SDKs put on bytes which they compressed themselves (`@rudderstack/rudder-sdk-node`). */
 const COMPRESSED_TYPE = /^(application\/x-www-form-urlencoded|application\/octet-stream)$/i
@@ -147,7 +145,7 @@ export const requestHandler = (
   const answer: AnswerRequest = async (method, target, header, readBody) => {
     const endpoint = endpointOf(target)
     if (endpoint === undefined) return unknownPath
-    if (method !== 'POST') return notPost
+    if (method !== 'POST') return reject(405, 'only POST is understood here', { Allow: 'POST' })
     if (isClosing()) return closing
     const authorization = header('authorization') ?? ''
     // With another scheme (Bearer) the body must name the write key.
@@ -189,6 +187,6 @@ export const requestHandler = (
   return (...request) =>
     answer(...request).catch((error: unknown) => {
       onDefect(error)
-      return internalError
+      return busy('something went wrong here: try again', 500)
     })
 }

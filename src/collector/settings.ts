@@ -18,7 +18,7 @@ import type { Payload } from '../event/payload.ts'
 import { withEgressFaults, type Egress } from '../http/egress.ts'
 import { secretOption, secretSourceOption } from '../http/httpOptions.ts'
 import { storedIn, type StoredIn } from '../outbox/lmdb/contract.ts'
-import { type Secret, signerOf } from '../signing/secret.ts'
+import { signerOf, type Secret } from '../signing/secret.ts'
 import { sinkOption, type Sink } from '../sink/sink.ts'
 
 /** A source of events: a web site, an app, a server. */

@@ -133,10 +133,9 @@ export const openTargets = (
         if (known === undefined) added.push(next)
         else {
           const change = orFaults(() => known.prepare(next))
-          const own = isLeft(change) ? change.left : []
           faults.push(
             ...fixed(known.settings, next, path),
-            ...own.map((each) => ({ ...each, path: `${path}.${each.path}` })),
+            ...(isLeft(change) ? change.left : []).map((each) => ({ ...each, path: `${path}.${each.path}` })),
           )
           changes.push(() => {
             known.settings = next

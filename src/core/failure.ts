@@ -308,14 +308,19 @@ const errorText = (error: unknown): string => {
   return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
 }
 
+/** The answer of a function, or the fallback if it throws. */
+export const valueOr = <A, B>(fallback: B, read: () => A): A | B => {
+  try {
+    return read()
+  } catch {
+    return fallback
+  }
+}
+
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
 export const messageOf = (error: unknown): string => {
-  try {
-    const text = errorText(error)
-    return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
-  } catch {
-    return 'an error that cannot be read'
-  }
+  const text = valueOr('an error that cannot be read', () => errorText(error))
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
 }
 
 /** The code of a system error; empty if it is none. */

@@ -120,8 +120,7 @@ export const urlsSink = (
         url.isGone = true
         retire(url.hook)
       }
-    const queues = urls.map(({ queue }) => queue)
-    ask = subscribeTo(firstSuccess(queues))
+    ask = subscribeTo(firstSuccess(urls.map(({ queue }) => queue)))
   }
   exchange(hooks)
   const sink = makeSink<Payload<Event>>(

@@ -82,7 +82,7 @@ type UnionBranch = Readonly<{ choice: string }>
 
 /** One error: the path to its place, and the expected value. */
 interface Issue {
-  readonly way: ReadonlyArray<Key | UnionBranch>
+  readonly path: ReadonlyArray<Key | UnionBranch>
   /** The codec's own message. */
   readonly message: string | undefined
   readonly expected: string
@@ -100,18 +100,18 @@ const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Key | UnionBranch
   return isSame && /^\d+$/.test(entry.key) ? undefined : entry.key
 }
 
-const descentOf = ({ context, message, value }: t.ValidationError): Issue => {
-  const way = context.flatMap<Key | UnionBranch>((entry, at) => {
+const issueOf = ({ context, message, value }: t.ValidationError): Issue => {
+  const path = context.flatMap<Key | UnionBranch>((entry, at) => {
     const above = context[at - 1]
     return above === undefined ? [] : (stepOf(above, entry) ?? [])
   })
   const codec = unwrapped(context.at(-1)?.type)
   const tag = member(codec, 'tag')
   if (message !== undefined || typeof tag !== 'string' || !isRecord(value))
-    return { way, message, expected: describe(context.at(-1)?.type), value }
+    return { path, message, expected: describe(context.at(-1)?.type), value }
   // For a tagged union the fault stands at the tag.
   const known = codecsIn(codec, 'types').flatMap((each) => literalsAt(each, tag))
-  return { way: [...way, tag], message: `must be ${oneOfText(known)}`, expected: '', value }
+  return { path: [...path, tag], message: `must be ${oneOfText(known)}`, expected: '', value }
 }
 
 const leafMessage = (leaves: ReadonlyArray<Issue>): string => {
@@ -128,19 +128,19 @@ const leafMessage = (leaves: ReadonlyArray<Issue>): string => {
 
 /** The findings of errors whose paths begin with the same steps. */
 const findingsAt = (
-  descents: ReadonlyArray<Issue>,
+  issues: ReadonlyArray<Issue>,
   at: number,
   steps: ReadonlyArray<Key>,
 ): ReadonlyArray<Finding> => {
   const ending: Issue[] = []
   const tried: Issue[][] = []
   const below: Array<readonly [Key, Issue[]]> = []
-  const keyOf = ({ way }: Issue): string => {
-    const next = way[at]
+  const keyOf = ({ path }: Issue): string => {
+    const next = path[at]
     return typeof next === 'object' ? `choice ${next.choice}` : `step ${String(next)}`
   }
-  for (const group of Object.values(groupBy(keyOf)([...descents]))) {
-    const next = group[0].way[at]
+  for (const group of Object.values(groupBy(keyOf)([...issues]))) {
+    const next = group[0].path[at]
     if (next === undefined) ending.push(...group)
     else if (typeof next === 'object') tried.push(group)
     else below.push([next, group])
@@ -173,4 +173,4 @@ const findingsAt = (
  * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */
 export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> =>
-  toFaults(findingsAt(errors.map(descentOf), 0, []))
+  toFaults(findingsAt(errors.map(issueOf), 0, []))

@@ -7,6 +7,7 @@
 
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { randomUUID } from 'node:crypto'
+import { valueOr } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { copyJson, isJson, newCopying, toFaults } from './json.ts'
@@ -247,13 +248,7 @@ export const writePayload = <A>(
 
 const ENCODED = 'is a payload already: encode once, and before batch'
 
-const isEncoded = (body: unknown): boolean => {
-  try {
-    return isPayload(body)
-  } catch {
-    return false
-  }
-}
+const isEncoded = (body: unknown): boolean => valueOr(false, () => isPayload(body))
 
 /**
  * Writes a body once, as `JSON.stringify` does, and measures it once. Answers `Invalid` with the path of each

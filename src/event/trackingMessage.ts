@@ -45,7 +45,6 @@ const withLibrary = (context: JsonObject, library: Library): MessageContext => {
 
 /** The members of all kinds. */
 type MemberOf<E, Key> = E extends unknown ? (Key extends keyof E ? E[Key] : never) : never
-type TrackingMembers = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
 
 /**
  * The message for an event. The order of the keys never changes. `properties` and `traits` are there only if
@@ -62,7 +61,7 @@ type TrackingMembers = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, K
  * // => { library: { name: 'mine', version: '1.0.0' } }
  */
 export const toTrackingMessage = (event: Tracked, library: Library): TrackingMessage => {
-  const members: TrackingMembers = event
+  const members: { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> } = event
   return {
     type: event.type,
     messageId: event.messageId,

@@ -1,5 +1,5 @@
 import { isLeft, left, right, type Right } from 'fp-ts/lib/Either.js'
-import { partlyFailed, refused, type Receipt, type Verdict } from '../core/failure.ts'
+import { partlyFailed, refused, valueOr, type Receipt, type Verdict } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
@@ -59,13 +59,8 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 
 const MAX_DETAIL = 200
 
-const parsedJson = (body: Buffer): unknown => {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
-}
+const parsedJson = (body: Buffer): unknown =>
+  valueOr<unknown, undefined>(undefined, () => JSON.parse(body.toString()))
 
 const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
   values.find((value) => typeof value === 'string')
@@ -106,8 +101,7 @@ export const answerReader = (writeKey: string, credentials: string) => {
   const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
 
   const detailOf = (text: string): string | undefined => {
-    const redacted = forms.reduce((rest, form) => rest.replaceAll(form, '[write key]'), text)
-    const clean = oneLine(redacted.trim())
+    const clean = oneLine(forms.reduce((rest, form) => rest.replaceAll(form, '[write key]'), text).trim())
     if (clean === '') return undefined
     return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
   }

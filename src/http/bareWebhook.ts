@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Payload } from '../event/payload.ts'
-import { type SecretSource, signerSource } from '../signing/secret.ts'
+import { signerSource, type SecretSource } from '../signing/secret.ts'
 import type { Sink } from '../sink/sink.ts'
 import {
   headerNameOption,

@@ -20,7 +20,7 @@ import {
 } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { type Secret, type SecretSource, secretFrom, signerFrom } from '../signing/secret.ts'
+import { secretFrom, signerFrom, type Secret, type SecretSource } from '../signing/secret.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
 import type { Sink } from '../sink/sink.ts'
 import { statusesOption, type StatusTable } from '../sink/status.ts'

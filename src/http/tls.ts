@@ -1,5 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { valueOr } from '../core/failure.ts'
 import { decodeOptions, list, option, optional, strict, type Option } from '../core/options.ts'
 
 /** @inline */
@@ -36,14 +37,8 @@ export const secureContextOf = (tls: TlsOptions): SecureContext => {
   return (byRoots ??= makeContext({ ca: rootCertificates.map(pemBytes) }))
 }
 
-const isReadable = (options: TlsOptions): boolean => {
-  try {
-    makeContext(options)
-    return true
-  } catch {
-    return false
-  }
-}
+const isReadable = (options: TlsOptions): boolean =>
+  valueOr(undefined, () => makeContext(options)) !== undefined
 
 const pem: Option<Pem> = option('PEM', (value) => {
   if (typeof value !== 'string' && !(value instanceof Uint8Array))

@@ -1,5 +1,5 @@
 import type createDebug from 'debug'
-import { show as showFailure } from '../core/failure.ts'
+import { show as showFailure, valueOr } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { loadPackage } from '../core/package.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -80,14 +80,9 @@ export const logLine = (event: LogEvent): string => oneLine(eventLine(event))
 export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 
 /** A bundle may lack `debug`, and a missing log must not stop a delivery. It loads in 60 ms. */
-const loadDebug = (): typeof createDebug | undefined => {
-  try {
-    // `require` has no types; this is the package that they describe.
-    return loadPackage('debug') as typeof createDebug
-  } catch {
-    return undefined
-  }
-}
+const loadDebug = (): typeof createDebug | undefined =>
+  // `require` has no types; this is the package that they describe.
+  valueOr(undefined, () => loadPackage('debug') as typeof createDebug)
 
 /**
  * The runtime log of `DEBUG=analytics`, or of `DEBUG=headrace:*` with one name for each kind of log event

@@ -5,7 +5,7 @@
  */
 
 import type { Either } from 'fp-ts/lib/Either.js'
-import { codeOf, type Failure, type Receipt } from '../core/failure.ts'
+import { codeOf, valueOr, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 
@@ -97,13 +97,9 @@ const frameOf = ({ stack = '', message }: Error): string => {
 }
 
 /** The kind of an error and its place, without its message, which may quote the payload or a secret. */
-export const errorKind = (error: unknown): string => {
-  try {
+export const errorKind = (error: unknown): string =>
+  valueOr('an error that cannot be read', () => {
+    if (!(error instanceof Error)) return `a thrown ${typeof error}`
     const code = codeOf(error)
-    return error instanceof Error
-      ? `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
-      : `a thrown ${typeof error}`
-  } catch {
-    return 'an error that cannot be read'
-  }
-}
+    return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
+  })

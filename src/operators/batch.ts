@@ -17,7 +17,7 @@ import { callSafely, channel } from '../log/listeners.ts'
 interface BatchLimits {
   /** The maximum number of members. Default 20; `Infinity` for no limit. */
   readonly maxCount?: number
-  /** The maximum bytes: of the body with frame and commas, or the sum of `sizeOf`. Default 500,000. */
+  /** The maximum bytes: of a body with frame and commas, or the sum of `sizeOf`. Default 500,000. */
   readonly maxBytes?: number
   /** The maximum time that a member waits, in milliseconds. Default 5,000; `Infinity` for no limit. */
   readonly maxDelay?: number
@@ -40,8 +40,8 @@ interface PayloadBatchLimits<F extends Frame> extends BatchLimits {
   /** The frame. Default: a JSON array. */
   readonly frame?: F
   /**
-   * Receives, once on unsubscription, the payloads that were not emitted, batches first. Default: the channel
-   * `headrace:notAccepted` gets each as `Closed`. To lose nothing, complete the source instead.
+   * Receives, once on unsubscription, the payloads that were not emitted, batches first. Default: each goes
+   * to the channel `headrace:notAccepted` as `Closed`. To lose nothing, complete the source instead.
    */
   readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
   readonly sizeOf?: never
@@ -186,7 +186,6 @@ const gather = <L, V, M, A, B>(
       try {
         change(input)
       } catch (error) {
-        // The error of a wrong payload, or of the caller's clock or `newId`.
         end ??= () => subscriber.error(error)
       }
       emitting.run()
@@ -368,12 +367,11 @@ const ofItems = <A>(
  * the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is exact. An item too large
  * for any batch is emitted at once as `TooLarge`, and the open batch goes on. Lefts pass at once.
  *
- * With `by` each key has a batch of its own, with limits of its own: at most `maxKeys` are open, and for one
- * more the oldest is closed, by `keys`. Order is kept within a key. A `by` that throws, or answers no string,
- * costs its item only.
+ * With `by` each key has a batch and limits of its own: at most `maxKeys` are open, and for one more the
+ * oldest is closed, by `keys`. Order is kept within a key.
  *
  * Payloads keep their bytes, joined in a frame. Items are not changed: `{ id, items, byteLength, closedBy }`
- * is for a sink of your own. A `sizeOf` that throws or answers no size costs its item only.
+ * is for a sink of your own. A `by` or `sizeOf` that throws or answers something else costs its item only.
  *
  * @function
  * @throws ConfigError if an option is wrong or unknown.

@@ -1,3 +1,4 @@
+import { valueOr } from '../core/failure.ts'
 import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { batchOf, type Shape } from '../outbox/take.ts'
@@ -48,14 +49,11 @@ export const lists = <A>(
     concurrency: Math.max(1, Math.floor(maxInFlight / maxCount)),
   }),
   // An item of an earlier run must be able to end, whatever `sizeOf` says now.
-  sizeOf: (item) => {
-    try {
+  sizeOf: (item) =>
+    valueOr(0, () => {
       const size = sizeOf(item)
       return size >= 0 && size < Infinity ? size : 0
-    } catch {
-      return 0
-    }
-  },
+    }),
   toItem: (entries) => entries.map(({ item }) => item),
   isBatch: true,
   maxHold: 0,

@@ -4,7 +4,7 @@ import { kindOf } from '../core/json.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
 import { bytesOf, isPayload, withSignature } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
-import { type Secret, signerOf } from '../signing/secret.ts'
+import { signerOf, type Secret } from '../signing/secret.ts'
 
 /** A payload whose body is known beforehand: of one event, or of a batch without a time of sending. */
 export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>

@@ -37,8 +37,6 @@ const planOptions = strict({
   maxAttempts: withDefault(wholeNumber('attempts', 1), 1_000),
 })
 
-const mayPass: Verdict = left(retryable('network'))
-
 /**
  * The attempts that a policy would make for an item, until it gives up. It uses the same `step` as real
  * deliveries.
@@ -57,7 +55,7 @@ export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<P
     random,
     duration,
     maxAttempts,
-    verdict = () => mayPass,
+    verdict = () => left(retryable('network')),
   } = checkOptions('plan options', planOptions, options)
   const attempts: PlannedAttempt[] = [{ number: 1, at: 0, delay: 0, because: 'first attempt' }]
   let progress: Progress | undefined

@@ -21,11 +21,10 @@ const brokenReceiver = (
 ): BrokenReceiver => ({
   vector,
   script: (secret) => {
-    const sign = signerOf(secret)
     const judge = makeJudge()
     return ({ body, headers }) => {
       const text = read(body)
-      const code = judge(text, String(headers['x-signature'] ?? ''), sign(text))
+      const code = judge(text, String(headers['x-signature'] ?? ''), signerOf(secret)(text))
       return code === 0 ? { do: 'silence' } : { do: 'status', code }
     }
   },

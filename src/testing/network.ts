@@ -176,8 +176,7 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
         ...recorded(body ?? (input instanceof Request ? input.body : undefined)),
         ...(signal ? { signal } : {}),
       })
-      const mayHaveBody = ![204, 205, 304].includes(answer.status)
-      return new Response(mayHaveBody ? answer.body : null, answer)
+      return new Response([204, 205, 304].includes(answer.status) ? null : answer.body, answer)
     } catch (error) {
       if (signal?.aborted === true) throw error
       throw new TypeError('fetch failed', { cause: error })

@@ -34,9 +34,8 @@ test('linkedList answers as an array does, and removed items hold no links', () 
           model = model.filter((each) => each !== target)
         }
         expect([queue.size(), queue.oldest()?.id]).toEqual([model.length, model[0]?.id])
-        for (const left of items.filter((each) => !model.includes(each))) {
+        for (const left of items.filter((each) => !model.includes(each)))
           expect([left.older, left.newer]).toEqual([undefined, undefined])
-        }
       }
       const order: number[] = []
       for (let each = queue.oldest(); each !== undefined; each = each.newer) order.push(each.id)

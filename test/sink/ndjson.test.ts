@@ -37,9 +37,8 @@ describe('ndjson to a stream', () => {
     })
     const sink = ndjson<unknown>(stream, { name: 'out' })
     const verdicts: Verdict[] = []
-    for (const item of [{ a: 'ü\n' }, 'text']) {
+    for (const item of [{ a: 'ü\n' }, 'text'])
       sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
-    }
     expect([written, verdicts]).toEqual([['{"a":"ü\\n"}\n'], []])
     callbacks[0]?.()
     await virtualClock().settle()

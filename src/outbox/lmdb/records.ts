@@ -5,7 +5,7 @@
  * @module
  */
 import { crc32 } from 'node:zlib'
-import { retryable } from '../../core/failure.ts'
+import { retryable, valueOr } from '../../core/failure.ts'
 import type { Outcome, Progress } from '../../core/outcome.ts'
 import type { DeadLetter, Entry } from '../outbox.ts'
 import type { ItemCodec } from './contract.ts'
@@ -119,15 +119,12 @@ const readRecord = (record: Buffer): { readonly about: About; readonly body: Buf
 }
 
 /** The entry in a record; undefined if it cannot be read. */
-export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined => {
-  try {
+export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined =>
+  valueOr(undefined, () => {
     const { about, body } = readRecord(record)
     const { firstAttemptAt, progress } = about
     return { id: String(number), item: codec.fromText(body.toString()), firstAttemptAt, progress }
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** The dead letter in a record. An unreadable one is a corrupt one; its end is then not known, and 0. */
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {

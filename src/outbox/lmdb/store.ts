@@ -14,7 +14,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
-import { codeOf, messageOf } from '../../core/failure.ts'
+import { codeOf, messageOf, valueOr } from '../../core/failure.ts'
 import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
@@ -62,28 +62,22 @@ export const NO_COUNTERS = {
 export type Counts = typeof NO_COUNTERS
 
 /** The counters that a store holds; undefined if they are no counters. */
-export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counts | undefined => {
-  try {
+export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counts | undefined =>
+  valueOr(undefined, () => {
     // The next line finds values that are no numbers from 0.
     const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counts & Readonly<Record<string, number>>
     return Object.keys(NO_COUNTERS).every((key) => (counters[key] ?? -1) >= 0) ? counters : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Bytes of free space on the disk below which no new items are taken. */
 const RESERVED_SPACE = 8 * 1_048_576
 
 /** Whether the disk has no room for new items; false if the file system does not say. */
-export const isNearlyFull = (path: string): boolean => {
-  try {
+export const isNearlyFull = (path: string): boolean =>
+  valueOr(false, () => {
     const { bavail, blocks, bsize } = statfsSync(path)
     return blocks > 0 && bavail * bsize < RESERVED_SPACE
-  } catch {
-    return false
-  }
-}
+  })
 
 /** `permissionsMode` is missing in the types of lmdb. */
 const ENV = {

@@ -151,8 +151,15 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
   }
 
   const options: KeyedBatchOptions<Frame, Item> = {
-    ...{ maxCount: maxCount ?? Infinity, maxBytes, maxDelay: maxDelay ?? Infinity, delayFrom },
-    ...{ frame, flush: flushes, clock, newId: () => `b${String(ids++)}`, maxKeys },
+    maxCount: maxCount ?? Infinity,
+    maxBytes,
+    maxDelay: maxDelay ?? Infinity,
+    delayFrom,
+    frame,
+    flush: flushes,
+    clock,
+    newId: () => `b${String(ids++)}`,
+    maxKeys,
     ...(keys > 1 && { by: (item: Item) => `key ${String(item.key)}` }),
     // Only items go in here.
     abandoned: (all) =>

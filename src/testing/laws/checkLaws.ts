@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { createContext, runInContext } from 'node:vm'
 import { right } from 'fp-ts/lib/Either.js'
 import { systemClock, systemRandom } from '../../core/clock.ts'
-import { messageOf } from '../../core/failure.ts'
+import { messageOf, valueOr } from '../../core/failure.ts'
 import { checkOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
 import { realImmediate } from '../virtualClock.ts'
 import { silent, type Law, type Run } from './law.ts'
@@ -96,12 +96,10 @@ const noInput = ({ input }: Law, seed: number): string | undefined => {
 const jsonOf = (input: unknown): string | undefined => {
   // A clone, because jest gives its tests prototypes of their own.
   const shown = (value: unknown): string => fc.stringify(structuredClone(value))
-  try {
+  return valueOr(undefined, () => {
     const text = JSON.stringify(input)
     return shown(JSON.parse(text)) === shown(input) ? text : undefined
-  } catch {
-    return undefined
-  }
+  })
 }
 
 /** The report of a broken law. The counterexample is played once more, for its trace. */

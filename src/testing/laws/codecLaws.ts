@@ -31,9 +31,8 @@ export const codecLaws = <A, O>(
   options: CodecLawOptions<A> = {},
 ): ReadonlyArray<Law> => {
   const { arbitrary, ...others } = options
-  const values = arbitrary ?? arbitraryFor(codec, others)
   const damaged = fc.record({
-    value: values,
+    value: arbitrary ?? arbitraryFor(codec, others),
     place: fc.nat({ max: 10_000 }),
     /** The value at the place in the encoding; null leaves it out. */
     other: fc.oneof(fc.constantFrom<unknown>(null, '', 7, true, [], {}), hostileJson),

@@ -76,8 +76,7 @@ export const invalidFor = (codec: t.Mixed, options: CodecArbitraryOptions = {}):
   fc.tuple(arbitraryFor<unknown>(codec, options), fc.nat()).map(([valid, start]) => {
     const encoded: unknown = codec.encode(valid)
     const all = ruledIn(codec, [[], encoded]).flatMap(([at, found]) => {
-      const puts = typeof at.at(-1) === 'string' ? PUTS : PUTS.slice(1)
-      return puts.map((put) => ({ at, found, put }))
+      return (typeof at.at(-1) === 'string' ? PUTS : PUTS.slice(1)).map((put) => ({ at, found, put }))
     })
     for (const { at, found, put } of [
       ...all.slice(start % all.length),

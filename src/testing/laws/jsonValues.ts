@@ -18,10 +18,8 @@ export const jsonNumber: fc.Arbitrary<number> = fc
   .oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(...EDGES))
   .map((each) => each + 0)
 
-type Tree = Record<'value', Json> & Record<'object', JsonObject>
-
 const treeOf = (numbers: fc.Arbitrary<number>, keys: fc.Arbitrary<string>) =>
-  fc.letrec<Tree>((tie) => ({
+  fc.letrec<Record<'value', Json> & Record<'object', JsonObject>>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
       ...[fc.constant(null), fc.boolean(), numbers, utf16Text],

@@ -192,8 +192,7 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
     finish()
   }
   // Items in order may be retried one after another.
-  const within = LONG * (1 + input.items.length)
-  await clock.run(finished, { timeout: within }).catch(() => undefined)
+  await clock.run(finished, { timeout: LONG * (1 + input.items.length) }).catch(() => undefined)
   await clock.advance(SOON)
   const left = { running: running(), timers: clock.timers().map(({ name }) => name) }
   await clock.advance(LONG)

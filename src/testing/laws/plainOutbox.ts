@@ -90,8 +90,12 @@ export const plainOutbox = <A>(
       purge: (matches) => filterDead((each) => !matches(each)),
     },
     stats: () => ({
-      ...{ waiting: held.rows.length, bytes: bytes(), maxCount, maxBytes },
-      ...{ dead: held.dead.length, evictedDeadLetters },
+      waiting: held.rows.length,
+      bytes: bytes(),
+      maxCount,
+      maxBytes,
+      dead: held.dead.length,
+      evictedDeadLetters,
     }),
     close: () => Promise.resolve(),
   } satisfies Outbox<A>

@@ -36,13 +36,13 @@ const moments = (fixed: Partial<AskedPolicy>) => {
   return fc
     .record({
       drawn: fc.record({
-        ...{ base: small, factor: fc.constantFrom(1, 1.5, 2, 3), maxDelay: fc.option(small) },
-        ...{
-          jitter: fc.boolean(),
-          maxRetries: limit(fc.nat(3)),
-          within: limit(small),
-          retryAfter: fc.boolean(),
-        },
+        base: small,
+        factor: fc.constantFrom(1, 1.5, 2, 3),
+        maxDelay: fc.option(small),
+        jitter: fc.boolean(),
+        maxRetries: limit(fc.nat(3)),
+        within: limit(small),
+        retryAfter: fc.boolean(),
       }),
       retriesLeft: fc.nat(12),
       timeLeft: fc.oneof({ weight: 2, arbitrary: fc.nat(6) }, fc.constant(Infinity)),

@@ -81,7 +81,11 @@ const playShared = async (
       },
     })
     const work = relay<number>({
-      ...{ sink, outbox, clock, shape: one(maxInFlight), random: () => 0.5 },
+      sink,
+      outbox,
+      clock,
+      shape: one(maxInFlight),
+      random: () => 0.5,
       retry: exponential({ base: 500 }),
       ended: ({ item }) => void ends.push({ item, relay: index }),
     })
@@ -118,7 +122,8 @@ const playShared = async (
   // Deliveries cut by a crash stay leased.
   const deliveries = relays.flatMap(({ sink }, index) =>
     sink.calls.map(({ item, startedAt, ended, endedAt = Infinity }) => ({
-      ...{ item, from: startedAt },
+      item,
+      from: startedAt,
       to: ended === 'cancelled' ? (crashed.get(index) ?? Infinity) + LEASE_TIME : endedAt,
     })),
   )

@@ -209,13 +209,12 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
-  const input = sinkInputs(itemsOf(options), answers)
   const play = async (given: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
     const trace = await playSink(make, given, timeout, log)
     if (answers) holdsSent(trace)
     return trace
   }
-  const laws = lawsOver('sink', input, play, {
+  const laws = lawsOver('sink', sinkInputs(itemsOf(options), answers), play, {
     settles: {
       statement:
         'Every delivery that is not cancelled ends in time, also one started within a verdict or an end.',
@@ -280,10 +279,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       statement: 'A Retry-After becomes notBefore, or a second later at most; an hour may stand for more.',
       situations: ['asked to wait'],
       check: (trace, _, { reach }) => {
-        const start = trace.clock.now() - trace.clock.monotonic()
         for (const one of aloneIn(trace)) {
           const last = one.calls.at(-1)
-          const answeredAt = start + (last?.endedAt ?? 0)
+          const answeredAt = trace.clock.now() - trace.clock.monotonic() + (last?.endedAt ?? 0)
           const wait = last && waitOf(answerTo(last)?.headers['retry-after'], answeredAt)
           if (wait === undefined || one.verdict._tag === 'Right' || !isRetryable(one.verdict.left)) continue
           reach('asked to wait')

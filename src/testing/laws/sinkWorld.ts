@@ -4,7 +4,7 @@ import * as RA from 'fp-ts/lib/ReadonlyArray.js'
 import { isObservable, Subject, takeUntil, throwError, type Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
-import { isVerdict, refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
+import { isVerdict, refused, retryable, valueOr, type Failure, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
@@ -169,12 +169,8 @@ const inspected = (value: unknown): string => inspect(value, { depth: 9, breakLe
 
 /** A copy, which a sink may change without changing the input; or the item if it cannot be copied. */
 const copyOf = <A>(item: A): A => {
-  try {
-    const copy = structuredClone(item)
-    return isDeepStrictEqual(copy, item) ? copy : item
-  } catch {
-    return item
-  }
+  const copy = valueOr(item, () => structuredClone(item))
+  return isDeepStrictEqual(copy, item) ? copy : item
 }
 
 const verdictsOf = <A>(sink: Sink<A>, item: A, attempt: Attempt): Observable<Verdict> => {
