@@ -31,21 +31,6 @@ const AliasBody = versioned(
 const GroupBody = versioned('GroupBody', ...members.group)
 const DeleteBody = closedRecord('DeleteBody', ...members.delete)
 
-/** The body of a page. */
-export type PageBody = t.TypeOf<typeof PageBody>
-/** The body of a screen. */
-export type ScreenBody = t.TypeOf<typeof ScreenBody>
-/** The body of an identify. */
-export type IdentifyBody = t.TypeOf<typeof IdentifyBody>
-/** The body of a track. */
-export type TrackBody = t.TypeOf<typeof TrackBody>
-/** The body of an alias, with two keys of its own. */
-export type AliasBody = t.TypeOf<typeof AliasBody>
-/** The body of a group. */
-export type GroupBody = t.TypeOf<typeof GroupBody>
-/** The body of a delete: it has no version, no context and no message id. */
-export type DeleteBody = t.TypeOf<typeof DeleteBody>
-
 /** The JSON object that is posted to a webhook, of one of seven kinds. */
 export const WireBody = t.union(
   [PageBody, ScreenBody, IdentifyBody, TrackBody, AliasBody, GroupBody, DeleteBody],

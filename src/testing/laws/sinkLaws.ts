@@ -276,7 +276,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: (trace, _, run) => holdsMeant(trace, 'refused', run),
     },
     'retry-after': {
-      statement: 'A Retry-After becomes notBefore, or a second later at most; an hour may stand for more.',
+      statement:
+        'A Retry-After, seconds or a date, becomes notBefore, or a second later; an hour may stand for more.',
       situations: ['asked to wait'],
       check: (trace, _, { reach }) => {
         for (const one of aloneIn(trace)) {

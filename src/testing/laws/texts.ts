@@ -40,25 +40,6 @@ export const textOfSize = ({ bytes, alphabet }: SizedText): string => {
   return character.repeat(Math.floor(bytes / width)) + 'x'.repeat(bytes % width)
 }
 
-/** The object with a key `pad`, so that its JSON has exactly the bytes. Throws if it has more without it. */
-export const paddedTo = <T extends object>(
-  { bytes, alphabet }: SizedText,
-  start: T,
-): T & { readonly pad: string } => {
-  const room = bytes - Buffer.byteLength(JSON.stringify({ ...start, pad: '' }))
-  if (room < 0) throw new RangeError(`the object has more than ${String(bytes)} bytes without padding`)
-  return { ...start, pad: textOfSize({ bytes: room, alphabet }) }
-}
-
-/** Numbers around n: n - 1, n, n + 1, 2n - 1, 2n, 2n + 1, and small ones. None is negative. */
-export const countsAround = (n: number): fc.Arbitrary<number> =>
-  fc
-    .oneof(fc.nat({ max: Math.min(5, n) }), {
-      weight: 3,
-      arbitrary: fc.constantFrom(n, n - 1, n + 1, 2 * n, 2 * n - 1, 2 * n + 1),
-    })
-    .map((count) => Math.max(0, count))
-
 /**
  * Sizes around a limit, as data: at it, one below, one above and near it, in the alphabet or in all six.
  *

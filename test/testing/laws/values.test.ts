@@ -37,10 +37,6 @@ it.each(
       'a wide character': (text) => /\p{Extended_Pictographic}/u.test(text),
       nothing: (text) => text === '',
     }),
-    'counts around a limit': reaching(
-      texts.countsAround(20),
-      Object.fromEntries([0, 5, 19, 20, 21, 39, 40, 41].map((n) => [n, (count) => count === n])),
-    ),
     'lists of commands': reaching(steps, {
       none: ({ length }) => length === 0,
       long: ({ length }) => length > 30,
@@ -86,6 +82,3 @@ it.each(
     }),
   }),
 )('%s reach their limits', (_, check) => check())
-
-it('padding is for what is smaller', () =>
-  expect(() => texts.paddedTo({ bytes: 5, alphabet: 'ascii' }, { a: 1 })).toThrow('more than 5 bytes'))
