@@ -76,7 +76,7 @@ const faultsOfMaps = (files: PackedFiles): ReadonlyArray<string> =>
   })
 
 /**
- * Bytes. The source and the maps between it and the build were 40 % of 1.04 MB. Without them the build reads like the source: ES2022
+ * Bytes. The source and the maps between it and the build were 47 % of 1.04 MB. Without them the build reads like the source: ES2022
  * with its comments, one file for each.
  */
 const MAX_TARBALL = 700_000

@@ -6,7 +6,7 @@ import { onlyAttempt, route, withDedupe, withRateLimit, type Sink, type Verdict 
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { holds, same, type Law } from '../support/check.ts'
-import { START, taken, steps, play, notBeforeOf, run, type Wrap, type Step } from './memoryLayers.ts'
+import { START, taken, steps, play, notBeforeOf, hearing, run, type Wrap, type Step } from './memoryLayers.ts'
 
 export type MakeRateLimit = (perSecond: number, burst: number) => Wrap
 
@@ -55,11 +55,7 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
           deliver(
             0,
             { ...onlyAttempt, clock },
-            {
-              next: (verdict) => verdicts.push(verdict),
-              complete: () => {},
-              error: () => {},
-            },
+            hearing((verdict) => verdicts.push(verdict)),
           )
         }
         for (let sent = 0; sent <= burst; sent++) send()
@@ -117,13 +113,8 @@ export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
     id: 'D4 it remembers maxCount successes at most: the oldest is forgotten',
     property: fc.asyncProperty(fc.integer({ min: 1, max: 10 }), async (maxCount) => {
       const script = Array.from({ length: maxCount + 1 }, (_, item) => item)
-      const all = [...script, maxCount, 0].map((item): Step => ({
-        item,
-        pause: 0,
-        kind: 'take',
-        after: 0,
-        isCancelled: false,
-      }))
+      const plain = { pause: 0, kind: 'take', after: 0, isCancelled: false } as const
+      const all = [...script, maxCount, 0].map((item): Step => ({ item, ...plain }))
       const { heard } = play(make(1_000, maxCount), all)
       same(heard.map(({ verdict }) => isDuplicate(verdict)).slice(-2), [true, false])
     }),
@@ -192,15 +183,8 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
         const busy = opened.filter((one) => isOpen(one) && one.sink.running() > 0)
         const hasOwn = opened.some((one) => isOpen(one) && one.key === visit.key)
         const verdicts: Verdict[] = []
-        subscribeTo(sink)(
-          visit.key,
-          { ...onlyAttempt, clock },
-          {
-            next: (verdict) => verdicts.push(verdict),
-            complete: () => undefined,
-            error: () => undefined,
-          },
-        )
+        const hear = hearing((verdict) => verdicts.push(verdict))
+        subscribeTo(sink)(visit.key, { ...onlyAttempt, clock }, hear)
         holds(opened.filter(isOpen).length <= maxCount, 'too many are open')
         const [verdict] = verdicts
         if (!hasOwn && busy.length >= maxCount) same(notBeforeOf(verdict), 0)

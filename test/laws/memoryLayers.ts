@@ -35,6 +35,12 @@ const verdictOf = ({ kind }: Step): Verdict => {
   return left(kind === 'refuse' ? refused('status') : retryable(kind === 'held' ? 'queueFull' : 'network'))
 }
 
+/** Hears verdicts only. */
+export const hearing = (next: (verdict: Verdict) => void) => {
+  const ignore = (): void => undefined
+  return { next, complete: ignore, error: ignore }
+}
+
 interface Heard {
   readonly step: Step
   readonly startedAt: number

@@ -31,6 +31,10 @@ const due = (at: number) => ({ nextDue: () => at })
 const retryDue = (at: number) => ({ nextDue: () => at, nextRetry: () => at })
 const never = { do: 'wait', until: Infinity }
 const wait = (until: number) => ({ do: 'wait', until })
+const lease = (count: number, retries: number, more = {}) => ({
+  do: 'lease',
+  limits: { count, retries, ...more },
+})
 
 describe('a take of single entries', () => {
   const { take } = one(10)
@@ -42,21 +46,9 @@ describe('a take of single entries', () => {
     ],
     ['starts a new entry', { fresh: line(1) }, { do: 'start', from: 'fresh', count: 1 }],
     ['starts no more than maxInFlight', { fresh: line(1), inFlight: 10 }, never],
-    [
-      'leases as many as may start, and half of them retries',
-      due(0),
-      { do: 'lease', limits: { count: 10, retries: 5 } },
-    ],
-    [
-      'counts the retries in flight',
-      { ...due(0), inFlight: 4, retriesInFlight: 3 },
-      { do: 'lease', limits: { count: 6, retries: 2 } },
-    ],
-    [
-      'leases less while results are not stored',
-      { ...due(0), behind: 9 },
-      { do: 'lease', limits: { count: 1, retries: 5 } },
-    ],
+    ['leases as many as may start, and half of them retries', due(0), lease(10, 5)],
+    ['counts the retries in flight', { ...due(0), inFlight: 4, retriesInFlight: 3 }, lease(6, 2)],
+    ['leases less while results are not stored', { ...due(0), behind: 9 }, lease(1, 5)],
     ['leases nothing while too many results are not stored', { ...due(0), behind: 10 }, never],
     ['waits until the store has an entry', due(NOW + 5), wait(NOW + 5)],
     [
@@ -79,11 +71,7 @@ describe('a take of batches', () => {
     ['waits while too many results are not stored', { fresh: line(5), behind: 1 }, never],
     ['waits as long as the receiver wants', { fresh: line(5), heldUntil: NOW + 9 }, wait(NOW + 9)],
     ['starts retries before new entries', { retries: line(1), fresh: line(5) }, start('retries', 'retry')],
-    [
-      'leases only retries that are due',
-      retryDue(NOW),
-      { do: 'lease', limits: { count: 5, retries: 5, retriesOnly: true } },
-    ],
+    ['leases only retries that are due', retryDue(NOW), lease(5, 5, { retriesOnly: true })],
     [
       'waits a second for retries that the store did not give',
       { ...retryDue(NOW), mayLeaseRetries: false },
@@ -104,7 +92,7 @@ describe('a take of batches', () => {
     [
       'leases when the store can close the batch',
       { ...due(0), fresh: line(2), unleased: line(3) },
-      { do: 'lease', limits: { count: 3, retries: 0 } },
+      lease(3, 0),
     ],
     [
       'does not lease when the store cannot close the batch',

@@ -107,6 +107,9 @@ const chunksOf = (text) => {
 
 const streamOf = (text) => ReadableStream.from(chunksOf(text))
 
+const posted = (url, text, headers) =>
+  new Request(url, { method: 'POST', body: streamOf(text), duplex: 'half', headers })
+
 /** For each target: opens it, and answers how to give it an input, and its last check. `give` answers the bytes of the input. */
 const targets = {
   collector: async () => {
@@ -123,13 +126,7 @@ const targets = {
             encodeURIComponent(name.toWellFormed()),
           ),
         )
-        const request = new Request(`http://a/v1/${path}`, {
-          method: 'POST',
-          body: streamOf(text),
-          duplex: 'half',
-          headers,
-        })
-        const answer = await open.handle(request)
+        const answer = await open.handle(posted(`http://a/v1/${path}`, text, headers))
         if (answer.status >= 500 && answer.status !== 503) wrong(`status ${answer.status}`)
         await answer.json()
         return text.length
@@ -185,12 +182,7 @@ const targets = {
       ])
       const isRight = header === signatureOf('correct horse', text)
       const headers = header === undefined ? {} : { 'X-Signature': encodeURIComponent(header.toWellFormed()) }
-      const request = new Request('http://a/', {
-        method: 'POST',
-        body: streamOf(text),
-        duplex: 'half',
-        headers,
-      })
+      const request = posted('http://a/', text, headers)
       const verified = [
         verifyRaw('correct horse', text, header),
         await verifyRequest('correct horse', request),

@@ -4,6 +4,7 @@ import { onlyAttempt, withRetryAfterGate, type Verdict } from '../../src/index.t
 import { retryable, show } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { hearing } from '../laws/memoryLayers.ts'
 
 const HOUR = 3_600_000
 
@@ -18,13 +19,8 @@ test('it holds back for an hour at most, all with one verdict', () => {
   const inner = scriptedSink<string>({ clock, reply: () => ({ verdict }) })
   const run = subscribeTo(withRetryAfterGate()(inner))
   const told: Verdict[] = []
-  const ask = (): void => {
-    run(
-      'a',
-      { ...onlyAttempt, clock },
-      { next: (each) => told.push(each), complete: () => {}, error: () => {} },
-    )
-  }
+  const hear = hearing((each) => told.push(each))
+  const ask = (): unknown => run('a', { ...onlyAttempt, clock }, hear)
   ask()
   clock.tick(HOUR - 1)
   ask()
