@@ -49,7 +49,7 @@ const light: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where the code stands. Granted are 190 files, 19,200 lines of code and 31,500 of tests: the rest is to be cut. */
-const budget = { files: 192, lines: 26_804, code: 19_655, test: 32_401, file: 400 }
+const budget = { files: 190, lines: 26_661, code: 19_539, test: 32_401, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(
