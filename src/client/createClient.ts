@@ -213,26 +213,24 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   /** The memory and `writeBehind` answer at once. */
   const offer = (message: Message) => work.offer(message) as Either<Full | Closed, unknown>
 
-  /** Takes a call, or answers why not, at once. It throws at the end of the stack only, before it has accepted anything. */
-  const accept = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
-    if (life.isClosing()) return refuse(closed(call))
-    const encoded = encode(call, kind)
-    if (isLeft(encoded)) return refuse(encoded.left)
-    if (!enabled) return refuse(disabled(call))
-    const message = encoded.right
-    let answer = offer(message)
-    // A call that sends a dropped message again could do so without end.
-    if (isLeft(answer) && (overflow === 'error' || work.isReportingDrop()))
-      return refuse({ ...answer.left, input: call })
-    while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
-    if (isLeft(answer)) work.dropNewest(message)
-    callSafely(program.busy, undefined, ignore)
-    return right({ id: message.id })
-  }
+  /** Takes a call, or answers why not, at once. */
   const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     try {
-      return accept(call, kind)
+      if (life.isClosing()) return refuse(closed(call))
+      const encoded = encode(call, kind)
+      if (isLeft(encoded)) return refuse(encoded.left)
+      if (!enabled) return refuse(disabled(call))
+      const message = encoded.right
+      let answer = offer(message)
+      // A call that sends a dropped message again could do so without end.
+      if (isLeft(answer) && (overflow === 'error' || work.isReportingDrop()))
+        return refuse({ ...answer.left, input: call })
+      while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
+      if (isLeft(answer)) work.dropNewest(message)
+      callSafely(program.busy, undefined, ignore)
+      return right({ id: message.id })
     } catch (error) {
+      // At the end of the stack only, before anything was accepted.
       refusedBy.NotStored++
       return left(notStored(call, messageOf(error)))
     }

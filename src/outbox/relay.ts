@@ -66,6 +66,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
   /** A pass runs, or goes on after the answer to a lease, or in the next turn of the event loop. */
   let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
+  /** Something may have changed for those who wait, and they are told after the pass. */
+  let hasNews = false
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
   /** Whether the store does not hand the entry out again after a restart. */
@@ -176,14 +178,18 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     changed()
   }
   const runPass = (): void => {
-    if (pass !== 'none') return
-    pass = 'runs'
-    try {
-      pass = run()
-    } catch (error) {
-      pass = 'none'
-      leaseFailed(error)
+    if (pass === 'none') {
+      pass = 'runs'
+      try {
+        pass = run()
+      } catch (error) {
+        pass = 'none'
+        leaseFailed(error)
+      }
     }
+    if (pass === 'runs' || !hasNews) return
+    hasNews = false
+    changed()
   }
   /** Starts what may start. A pass that runs looks again by itself. */
   const look = (): void => {
@@ -192,12 +198,12 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   /** In the own context, which deliveries, timers and answers of the store keep. */
   const poll = (): void => {
+    hasNews = true
     look()
-    if (pass !== 'runs') changed()
   }
   const pollNow = (): void => own(poll)
   const pollSoon = isSynchronous ? pollNow : inMicrotask(own, poll)
-  // A caller for whom an item starts at once looks itself for what has changed.
+  // That an item starts is no change.
   const lookSoon = isSynchronous ? (): void => own(look) : pollSoon
   /** The store may have more new entries than are known. */
   const lookAgain = (): void => {
@@ -243,6 +249,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
     state = 'stopped'
+    hasNews = true
     timer.set(Infinity)
   }
 

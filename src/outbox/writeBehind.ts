@@ -50,8 +50,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   /** Set while the store fails. */
   let pause: Cancel | undefined
   let isClosed = false
-  let wasHandedBack = false
-  /** Whether the store keeps all that it has. */
+  /** Whether the store keeps all that came. */
   let isKept = true
 
   const unstored = (): number => arriving.size() + storing.length - early.size + lent.size
@@ -198,7 +197,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       storing = []
       early.clear()
       bytes = 0
-      wasHandedBack = held.length > 0
+      isKept &&= held.length === 0
       // Items that were being stored may be in the store.
       return whenDone(store.takeRemaining(), (stored) => [
         ...held,
@@ -224,7 +223,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     unstored,
     /** Whether items are on their way into the store. */
     isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),
-    isKept: (): boolean => isKept && !wasHandedBack,
+    isKept: (): boolean => isKept,
     /** A check whether everything accepted so far is stored, or has ended. */
     stored: (): (() => boolean) => {
       const last = arrived
