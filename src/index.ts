@@ -1,6 +1,6 @@
 /**
- * `headrace`: the parts of a pipeline: operators, sinks, what goes around them, and how items end. It loads no undici; HTTP is at
- * `headrace/sinks/webhook` and `headrace/destination`.
+ * `headrace`: the parts of a pipeline: operators, sinks, what goes around them, and how items end. It loads
+ * no undici; HTTP is at `headrace/sinks/webhook` and `headrace/destination`.
  *
  * @module headrace
  */

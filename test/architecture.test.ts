@@ -48,11 +48,8 @@ const light: Readonly<Record<string, RegExp>> = {
   'signing/index.ts': /^(undici|commander|lmdb|fast-check|rxjs|io-ts|debug)$/,
 }
 
-/** Files whose long lines wait for the end of work on them. */
-const LONG_LINES = /^outbox\/\w+\.ts$|^client\/createClient\.ts$|(^|\/)index\.ts$/
-
 /** Where the code stands. Granted are 190 files, 19,200 lines of code and 31,500 of tests: the rest is to be cut. */
-const budget = { files: 189, lines: 27_704, code: 19_655, test: 32_401, file: 400, names: 28 }
+const budget = { files: 189, lines: 27_083, code: 19_584, test: 32_248, file: 400, names: 28 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(
@@ -211,7 +208,7 @@ const rules = {
     ),
   'no line above 110 columns': (files: Files) =>
     Object.entries(files)
-      .filter(([path, text]) => !LONG_LINES.test(path) && /.{111}/.test(text))
+      .filter(([path, text]) => /.{111}/.test(text))
       .map(([path]) => path),
   'nothing is silenced or left for later': (files: Files) =>
     Object.entries(files).flatMap(([path, text]) =>

@@ -48,7 +48,10 @@ type PropertiesOf<P> = Partial<P> extends P ? { readonly properties?: P } : { re
 export type IdentifyInput<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
   Identity & { readonly traits?: Partial<T> }
 
-/** The input of `track`: an event's name and its properties, which may be left out if all are optional. @inline */
+/**
+ * The input of `track`: an event's name and its properties, which may be left out if all are optional.
+ * @inline
+ */
 export type TrackInput<
   E extends EventTypes = AnyEvents,
   Name extends keyof E & string = keyof E & string,

@@ -81,15 +81,18 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
 }
 
 /**
- * A client for one source: it takes calls, checks and encodes them at once, sends them in batches to a server that speaks the public
- * tracking convention, and reports one outcome for every message. Give it the types of your events, and `track` checks them.
+ * A client for one source: it takes calls, checks and encodes them at once, sends them in batches to a
+ * server that speaks the public tracking convention, and reports one outcome for every message. Give it the
+ * types of your events, and `track` checks them.
  *
- * Defaults: batches of 20, every 5 s, of at most 500,000 bytes; one request at a time, so order is kept; 10 s for a request; retries
- * with backoff until 4 h; at most 10,000 messages or 32 MiB waiting, in memory unless `outbox` names a folder. Its timers do not hold the
- * process: at the end of the program it sends what waits, for at most 10 s, and lets the process go.
+ * Defaults: batches of 20, every 5 s, of at most 500,000 bytes; one request at a time, so order is kept;
+ * 10 s for a request; retries with backoff until 4 h; at most 10,000 messages or 32 MiB waiting, in memory
+ * unless `outbox` names a folder. Its timers do not hold the process: at the end of the program it sends
+ * what waits, for at most 10 s, and lets the process go.
  *
  * @throws ConfigError naming everything that is wrong with the write key and the options, and no value.
- * @throws OutboxError when the folder of `outbox: { path }` cannot be opened: `reason` says why, the message says what to do.
+ * @throws OutboxError when the folder of `outbox: { path }` cannot be opened: `reason` says why, the
+ * message says what to do.
  *
  * @example
  * import { createClient } from 'headrace/client'
@@ -97,8 +100,8 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
  *
  * const receiver = await loopbackReceiver() // stands for your ingestion endpoint
  * const client = createClient<{ 'Signed Up': { plan: string } }>('a write key', { endpoint: receiver.url })
- * console.log(client.track({ userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' }, messageId: 'm1' }))
- * // => { _tag: 'Right', right: { id: 'm1' } }
+ * const signedUp = { event: 'Signed Up', properties: { plan: 'pro' }, messageId: 'm1' } as const
+ * console.log(client.track({ userId: 'u1', ...signedUp })) // => { _tag: 'Right', right: { id: 'm1' } }
  * const { accepted, delivered } = await client.flush()
  * console.log(accepted, delivered, receiver.received[0]?.path) // => 1 1 /v1/batch
  * await client.close()

@@ -1,6 +1,6 @@
 /**
- * `headrace/client`: a client for one source, which sends calls in batches to a server that speaks the public tracking
- * convention.
+ * `headrace/client`: a client for one source, which sends calls in batches to a server that speaks the
+ * public tracking convention.
  *
  * @module
  */

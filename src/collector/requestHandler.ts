@@ -122,7 +122,10 @@ const deletionAnswer = E.match(
   ({ notifications }: Deletion) => deletionAccepted(notifications),
 )
 
-/** `maxBatchBytes`: bytes of a body, before and after decompression. `maxUploadBytes`: of all being decompressed. */
+/**
+ * `maxBatchBytes`: bytes of a body, before and after decompression. `maxUploadBytes`: of all being
+ * decompressed.
+ */
 export const requestHandler = (
   owners: () => ReturnType<typeof authentication<Source>>,
   maxBatchBytes: number,

@@ -277,11 +277,14 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
   return decoded.right
 }
 
-/** How long a close or a flush may take. A wrong timeout is a `Defect` for the listener, if there is one, and the default is used. */
+/**
+ * How long a close or a flush may take. A wrong timeout is a `Defect` for the listener, if there is one,
+ * and the default is used.
+ */
 export interface WaitOptions {
   /**
-   * Milliseconds in which work may start and end: 0 for none, `Infinity` to wait for all of it. Default 30,000 for `close`, no limit
-   * for `flush` and `persisted`.
+   * Milliseconds in which work may start and end: 0 for none, `Infinity` to wait for all of it. Default
+   * 30,000 for `close`, no limit for `flush` and `persisted`.
    */
   readonly timeout?: number
 }

@@ -1,5 +1,6 @@
 /**
- * `headrace/events`: calls as people write them, the codecs of events, the bodies that go out, and how they are written.
+ * `headrace/events`: calls as people write them, the codecs of events, the bodies that go out, and how they
+ * are written.
  *
  * @module
  */

@@ -53,7 +53,9 @@ const frameEnd = ({ suffix, sentAt }: Frame, now: number): string =>
 export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(frameEnd(frame, 0))
 
-/** Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. @inline */
+/**
+ * Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. @inline
+ */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
 
 /** One event, encoded. */

@@ -18,11 +18,11 @@ interface Ask<A, B> {
 }
 
 /**
- * Joins calls of one kind into lists. A store makes one of these for each kind of call, so one sync or one round trip serves all callers
- * that wait for it.
+ * Joins calls of one kind into lists. A store makes one of these for each kind of call, so one sync or one
+ * round trip serves all callers that wait for it.
  *
- * `run` calls `take` once, when it can start: the list holds all that was asked until then. It answers a value for each, by place. If it
- * fails, all of its list reject, and the next list has its turn.
+ * `run` calls `take` once, when it can start: the list holds all that was asked until then. It answers a
+ * value for each, by place. If it fails, all of its list reject, and the next list has its turn.
  */
 export const batched = <A, B>(run: (take: () => ReadonlyArray<A>) => Promise<ReadonlyArray<B>>) => {
   const waiting = queue<Ask<A, B>>()

@@ -10,7 +10,7 @@ export interface CloseResult<A> {
   readonly abandoned: ReadonlyArray<A>
 }
 
-/** Milliseconds before the end of a close in which nothing starts, and after it in which what runs may end. */
+/** Milliseconds before the end of a close in which nothing starts, and after it for what still runs. */
 export const LAST_ATTEMPT = 500
 
 const ignore = (): void => undefined
@@ -29,9 +29,10 @@ export const until = (
 }
 
 /**
- * Closes a relay: accepts nothing more, starts deliveries until shortly before `timeout` milliseconds are over, cuts what still runs shortly
- * after, and hands back the rest. Retry delays are not shortened: it ends early when nothing more can start in time. `stopped` is called
- * when nothing more may start. At the exit of the program nothing is waited for that runs.
+ * Closes a relay: accepts nothing more, starts deliveries until shortly before `timeout` milliseconds are
+ * over, cuts what still runs shortly after, and hands back the rest. Retry delays are not shortened: it
+ * ends early when nothing more can start in time. `stopped` is called when nothing more may start. At the
+ * exit of the program nothing is waited for that runs.
  */
 export const closeRelay = async <A, D>(
   relay: Relay<A, D>,

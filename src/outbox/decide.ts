@@ -34,7 +34,7 @@ export const decide = <A>(
   random: Random,
 ): Ack<A> | Again<A> => {
   const { id, item, progress } = entry
-  // An attempt that started no request is not counted, and before the first request the deadline does not run.
+  // An attempt without a request is not counted, and before the first request the deadline does not run.
   const isHeld = verdict._tag === 'Left' && !wasStarted(verdict.left)
   const isUnstarted = isHeld && entry.firstAttemptAt === undefined
   const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
@@ -47,7 +47,7 @@ export const decide = <A>(
   return { entry: again, wait: next, attempts: next.progress.attempts }
 }
 
-/** Reports a sink that was closed while items wait for it, once. They go on waiting: another process may deliver them. */
+/** Reports a sink that was closed while items wait for it, once. Another process may deliver them. */
 export const closedReporter = (log: Listener, now: () => number): ((failure: Failure) => void) => {
   const told = new Set<string>()
   return (failure) => {
@@ -61,8 +61,8 @@ export const closedReporter = (log: Listener, now: () => number): ((failure: Fai
 }
 
 /**
- * The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. The wall clock counts too: the
- * monotonic one stands still while a machine sleeps.
+ * The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. The
+ * wall clock counts too: the monotonic one stands still while a machine sleeps.
  */
 export const lateEnd = <A>(
   entry: Entry<A>,

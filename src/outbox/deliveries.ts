@@ -43,7 +43,10 @@ interface Deliveries<A, D> {
   readonly finish: (delivery: Delivery<A, D>) => void
 }
 
-/** A class, because it is made for each delivery and three closures cost more. One for all relays: V8 optimizes for one shape. */
+/**
+ * A class, because it is made for each delivery and three closures cost more. One for all relays: V8
+ * optimizes for one shape.
+ */
 class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   older: Delivery<A, D> | undefined
   newer: Delivery<A, D> | undefined
@@ -99,7 +102,7 @@ export const deliveries = <A, D>(
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
   const log = allListeners(onEvent)
-  // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
+  // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const reportClosed = closedReporter(log, now)
   const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })

@@ -1,5 +1,6 @@
 /**
- * The entries that came out of a store and are in no delivery yet, and what is known of those that may come next.
+ * The entries that came out of a store and are in no delivery yet, and what is known of those that may come
+ * next.
  *
  * @module
  */
@@ -50,7 +51,7 @@ export class Held<A> implements Line {
     return this.entries.shift()
   }
 
-  /** Removes the entries of the next delivery: the oldest that fit, at least one, without those that ended. */
+  /** Removes the entries of the next delivery: the oldest that fit, at least one, but none that ended. */
   next(count: number, bytes: number, hasEnded: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> {
     let first = this.shift()
     while (first !== undefined && hasEnded(first)) first = this.shift()
@@ -74,7 +75,7 @@ export class Held<A> implements Line {
   }
 }
 
-/** What the take reads, at the start. One record for all steps: a new one for each costs more than the take. */
+/** The moment at the start. One record for all steps: a new one for each costs more than the take. */
 export const startOf = <A>(
   outbox: Outbox<A>,
   sizeOf: (item: A) => number,

@@ -1,5 +1,6 @@
 /**
- * The account of a relay: how many items were accepted and how they ended, what listeners hear of it, and which a flush waits for.
+ * The account of a relay: how many items were accepted and how they ended, what listeners hear of it, and
+ * which a flush waits for.
  *
  * @module
  */
@@ -19,8 +20,9 @@ interface Segment {
 }
 
 /**
- * Says when everything that was accepted before a flush has ended. Outcomes come out of order, so an entry belongs to the segment in which
- * it was accepted. Its id is remembered only while a flush waits; without it, it belongs to the oldest segment.
+ * Says when everything that was accepted before a flush has ended. Outcomes come out of order, so an entry
+ * belongs to the segment in which it was accepted. Its id is remembered only while a flush waits; without
+ * it, it belongs to the oldest segment.
  */
 const flushBarrier = (live: number) => {
   /** The segments that a flush waits for, oldest first. */
@@ -163,7 +165,7 @@ export const ledger = <A>(
       early -= known
       counts.accept(entries - known)
     },
-    /** Entries were leased. An item whose enqueue is late or failed may be stored: it counts as accepted when it comes out. */
+    /** Entries were leased. An item whose enqueue is late or failed counts as accepted when it comes out. */
     leased: (entries: ReadonlyArray<Entry<A>>): void => {
       leased += entries.length
       const unknown = isShared ? 0 : leased - counts.waiting()
@@ -189,7 +191,7 @@ export const ledger = <A>(
       counts.end(outcome)
       reports.take(tell, { outcome })
     },
-    /** Counts a drop at once, and reports it in a microtask: a call of the host caused it. `entry`: it was leased. */
+    /** Counts a drop at once and reports it in a microtask: a call caused it. `entry`: it was leased. */
     drop: (outcome: Outcome<A>, entry?: Entry<A>): void => {
       if (entry !== undefined) leased--
       counts.end(outcome)

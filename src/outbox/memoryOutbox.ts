@@ -22,7 +22,7 @@ export interface MemoryOutboxOptions<A> {
   readonly maxBytes?: number
   /** The bytes of an item. Default its `byteLength`, or 0 if it has none. */
   readonly sizeOf?: (item: A) => number
-  /** The maximum number of dead letters, beside 32 MiB as `sizeOf` counts them; the oldest is deleted to make room. Default 1,000. */
+  /** The maximum number of dead letters, beside 32 MiB by `sizeOf`; the oldest goes first. Default 1,000. */
   readonly keepDead?: number
   /** Dates the dead letters. Default the system clock. */
   readonly clock?: Clock
@@ -41,10 +41,12 @@ const bounds = strict({
 const MAX_DEAD_BYTES = 33_554_432
 
 /**
- * An outbox in memory. `enqueue`, `lease` and `ack` are O(1) for each entry, `nack` is O(log n); a waiting entry takes about 100
- * bytes beside its item. Everything is lost with the process, so close the pipeline before you exit.
+ * An outbox in memory. `enqueue`, `lease` and `ack` are O(1) for each entry, `nack` is O(log n); a waiting
+ * entry takes about 100 bytes beside its item. Everything is lost with the process, so close the pipeline
+ * before you exit.
  *
- * @throws ConfigError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` not one from 0.
+ * @throws ConfigError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` not one
+ * from 0.
  *
  * @example
  * import { memoryOutbox } from 'headrace/outbox'

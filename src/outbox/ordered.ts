@@ -2,7 +2,7 @@ import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.t
 import { queue, type Queue } from '../core/queue.ts'
 import { abandonedOf, type Entry, type Outbox } from './outbox.ts'
 
-/** The entries of one key: the first is in flight or waits for its retry, the others wait in memory behind it. */
+/** The entries of one key: the first is in flight or waits for its retry, the others wait behind it. */
 interface Line<A> {
   readonly key: unknown
   readonly behind: Queue<Entry<A>>
@@ -12,11 +12,11 @@ interface Line<A> {
 const MAX_LEASE = 1_000
 
 /**
- * An outbox that keeps the order within a key: an entry is leased only when the one before it with the same key has ended. While
- * that one is retried its key waits, and other keys pass.
+ * An outbox that keeps the order within a key: an entry is leased only when the one before it with the same
+ * key has ended. While that one is retried its key waits, and other keys pass.
  *
- * What waits behind an entry is held in memory, at most `maxBehind` entries; then only retries are leased, whatever their key. Of
- * an outbox that several processes share, the order holds within each of them.
+ * What waits behind an entry is held in memory, at most `maxBehind` entries; then only retries are leased,
+ * whatever their key. Of an outbox that several processes share, the order holds within each of them.
  *
  * @param keyOf the key of an item, compared as in a `Map`; an item with the key undefined has no order
  * @param failed receives what `keyOf` throws; its item has no order then
@@ -101,7 +101,7 @@ export const ordered = <A>(
     return leaseMore()
   }
 
-  /** Adds the entries that are held here, unless the outbox keeps them, to those that it gave back: each key in its order. */
+  /** Adds the entries that are held here and not kept to those that the outbox gave back, in order. */
   const withHeld = (given: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
     const behindOthers = [...lines.values()].flatMap((line) => line.behind.drain())
     const held = [...ready.drain(), ...behindOthers].filter((entry) => !outbox.keeps(entry))

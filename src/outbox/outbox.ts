@@ -1,8 +1,8 @@
 /**
- * The contract of an outbox: where accepted items wait until they end. A relay leases entries from it, delivers them, and
- * acks or nacks each one.
+ * The contract of an outbox: where accepted items wait until they end. A relay leases entries from it,
+ * delivers them, and acks or nacks each one.
  *
- *     enqueue ─▶ waiting ─▶ lease ─▶ in flight ─┬─▶ ack    ended; a rejected or expired item becomes a dead letter
+ *     enqueue ─▶ waiting ─▶ lease ─▶ in flight ─┬─▶ ack    ended; rejected and expired items are dead letters
  *                   ▲                           │
  *                   └──────────── nack ◀────────┘          waits again until it is due
  *
@@ -29,13 +29,13 @@ export interface Entry<out A> {
   readonly progress: Progress | undefined
 }
 
-/** What an outbox holds, and its bounds. A hint: in a store that others use too it may be a few seconds old. */
+/** The contents of an outbox and its bounds. A hint: in a shared store it may be a few seconds old. */
 export interface OutboxStats {
   /** Items that were enqueued and have not ended. Includes leased ones. */
   readonly waiting: number
   readonly bytes: number
   readonly dead: number
-  /** Dead letters that were deleted to make room for newer ones. Left out by an outbox that does not count them. */
+  /** Dead letters that were deleted to make room for newer ones. Left out if they are not counted. */
   readonly evictedDeadLetters?: number
   readonly maxCount: number
   readonly maxBytes: number
@@ -80,7 +80,7 @@ export const DEAD_PAGE = 1_000
 export interface DeadLetters<A> {
   /** One page. A page shorter than its limit is the last. */
   readonly list: (page?: DeadPage) => Awaitable<ReadonlyArray<DeadLetter<A>>>
-  /** Moves matching items back to wait, as new ones. Those without room stay dead. Answers how many were moved. */
+  /** Moves matching items back to wait, as new ones, if there is room. Answers how many were moved. */
   readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Awaitable<number>
   /** Deletes matching dead letters. Answers how many. */
   readonly purge: (matches: (deadLetter: DeadLetter<A>) => boolean) => Awaitable<number>
@@ -99,46 +99,48 @@ export interface LeaseLimits {
 /**
  * Where accepted items wait. Implement it to keep them in a database or a broker.
  *
- * An answer that is not a promise means: done. A promise is fulfilled when the change is done, and durable if the outbox is.
- * A rejection means that the store failed: the relay logs it and asks again. Each list is meant to be one transaction or one
- * round trip; it may be empty.
+ * An answer that is not a promise means: done. A promise is fulfilled when the change is done, and durable
+ * if the outbox is. A rejection means that the store failed: the relay logs it and asks again. Each list is
+ * meant to be one transaction or one round trip; it may be empty.
  *
- * Each entry is leased to one relay at a time. A leased entry that was neither acked nor nacked waits again when the outbox is
- * reopened, or when its lease has expired. An outbox with expiring leases renews them itself. A late `ack` or `nack` of an entry
- * that was leased to another relay meanwhile is fulfilled and changes nothing.
+ * Each entry is leased to one relay at a time. A leased entry that was neither acked nor nacked waits again
+ * when the outbox is reopened, or when its lease has expired. An outbox with expiring leases renews them
+ * itself. A late `ack` or `nack` of an entry that was leased to another relay meanwhile is fulfilled and
+ * changes nothing.
  */
 export interface Outbox<A> {
-  /** Whether an entry survives a crash and a close: then it is handed out again. Another one ends as Abandoned at the close. */
+  /** Whether an entry survives a crash and a close. Another one ends as Abandoned at the close. */
   readonly keeps: (entry: Entry<A>) => boolean
   /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */
   readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
   /**
-   * Hands out entries that are due at `now`: first retries by due time, then new ones in the order of `enqueue`. After fewer than `count`
-   * the relay asks again when a delivery ends, an item comes, or a second later.
+   * Hands out entries that are due at `now`: first retries by due time, then new ones in the order of
+   * `enqueue`. After fewer than `count` the relay asks again when a delivery ends, an item comes, or a
+   * second later.
    */
   readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<A>>>
   /** Puts leased entries back, with their new progress, until `due` (milliseconds since 1970). */
   readonly nack: (list: ReadonlyArray<Nack<A>>) => Awaitable<void>
   /** Removes leased entries that have ended. Rejected and expired ones become dead letters. */
   readonly ack: (list: ReadonlyArray<Ack<A>>) => Awaitable<void>
-  /** Adds a dead letter for an item that was never enqueued, for lack of room. Left out: such items are only reported. */
+  /** Adds a dead letter for an item that found no room. Left out: such items are only reported. */
   readonly addDeadLetter?: (item: A, outcome: Outcome<A>) => Awaitable<void>
-  /** Removes and answers all entries that are not leased; used by `close`. A durable outbox keeps them and answers none. */
+  /** Removes and answers all entries that are not leased, at a close. A durable outbox answers none. */
   readonly takeRemaining: () => Awaitable<ReadonlyArray<Entry<A>>>
   /**
-   * When `lease` next has an entry, milliseconds since 1970: 0 for now, undefined for never or when `watch` says so. With
-   * `retriesOnly` new entries do not count.
+   * When `lease` next has an entry, milliseconds since 1970: 0 for now, undefined for never or when `watch`
+   * says so. With `retriesOnly` new entries do not count.
    */
   readonly nextDue: (retriesOnly?: boolean) => number | undefined
   /**
-   * For an outbox that others change too: calls `lookAgain` when there may be new entries or new room, at any time. The caller
-   * asks the outbox a turn later, and does not ask inside `lookAgain`.
+   * For an outbox that others change too: calls `lookAgain` when there may be new entries or new room, at
+   * any time. The caller asks the outbox a turn later, and does not ask inside `lookAgain`.
    */
   readonly watch?: (lookAgain: () => void) => Cancel
   readonly dead: DeadLetters<A>
   /** What it holds, as it is now. */
   readonly stats: () => OutboxStats
-  /** Releases resources and deletes nothing. Idempotent. Writes that have begun are finished, also after `timeout`. */
+  /** Releases resources and deletes nothing. Idempotent. Open writes are finished, also after `timeout`. */
   readonly close: (options?: WaitOptions) => Promise<void>
 }
 
@@ -179,7 +181,7 @@ export const newEntry = <A>(id: string, item: A): Entry<A> => ({
 
 const CUT = retryable('closed', { detail: 'its attempt was cut by the close; it may have arrived' })
 
-/** The outcome of an entry that is handed back undelivered. `isCut`: it had started an attempt, which got no verdict. */
+/** The outcome of an entry that is handed back undelivered. `isCut`: its attempt got no verdict. */
 export const abandonedOf = <A>({ item, progress }: Entry<A>, isCut = false): Outcome<A> => {
   const { attempts = 0, lastFailure } = progress ?? {}
   return isCut

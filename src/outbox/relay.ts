@@ -1,10 +1,12 @@
 /**
- * The relay delivers the entries of an outbox to a sink. A take says which entries make the next delivery, and when.
+ * The relay delivers the entries of an outbox to a sink. A take says which entries make the next delivery,
+ * and when.
  *
- *     outbox.lease ─▶ held ─▶ take ─▶ sink.deliver ─▶ step ─┬─▶ outbox.ack    final: delivered, rejected or expired
+ *     outbox.lease ─▶ held ─▶ take ─▶ sink.deliver ─▶ step ─┬─▶ outbox.ack    delivered, rejected or expired
  *                                                           └─▶ outbox.nack   waits for its retry
  *
- * An outcome is counted and reported after the outbox has stored it. So a crash can repeat a delivery, and never loses one.
+ * An outcome is counted and reported after the outbox has stored it. So a crash can repeat a delivery, and
+ * never loses one.
  *
  * @module
  */
@@ -34,7 +36,7 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
   readonly storeChanged?: () => void
   /** Whether there may be no room for one more item. Default: there is room. */
   readonly isFull?: () => boolean
-  /** Whether accepted items are on their way into the store, which tells `added` of each. Default: none is. */
+  /** Whether accepted items are on their way into the store, which calls `added` for each. Default: none. */
   readonly isStoring?: () => boolean
   /** The limit of time for the calls of the store. */
   readonly limit?: StoreLimit
@@ -48,7 +50,7 @@ const MANY = 1e9
 
 export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
-/** Delivers the entries of an outbox to a sink, with retries, in the async context in which it is made. It starts at once with those it finds. */
+/** Delivers the entries of an outbox to a sink, in the async context where it is made. It starts at once. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
   const { isFull = () => false, isItem, isStoring } = options
@@ -143,7 +145,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
 
-  /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries in a row. */
+  /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries. */
   const run = (): typeof pass => {
     at.now = now()
     for (let started = 0; !isStopped();) {
@@ -222,7 +224,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   )
   const unwatch = outbox.watch?.(() => lookLater.set(now()))
 
-  /** Uses the answer of the store to a call that adds items. Those that come out before it count with the answer. */
+  /** Uses the answer to a call that adds items. Items that are leased before it count with the answer. */
   const whenStored = <T, B>(answer: PromiseLike<T>, use: (answer: T) => B, adds = 1): Promise<B> => {
     book.asked(adds)
     return limit
@@ -303,7 +305,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       const answer = outbox.addDeadLetter?.(item, outcome)
       return isPromiseLike(answer) ? whenStored(answer, ended) : ended()
     },
-    /** Ends the oldest entry that is in no delivery as dropped. Answers whether there is one. The store must answer at once. */
+    /** Drops the oldest entry that is in no delivery, if there is one. The store must answer at once. */
     dropOldest: (): boolean => {
       const entry = held.takeOldest()
       if (entry === undefined) return false
@@ -339,11 +341,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (state === 'open') state = 'closed'
     },
     stopStarting,
-    /** Cancels all deliveries and waits for open store calls, at most `storeTimeout` ms. `done` gets what the outbox does not keep. */
+    /** Cancels all deliveries and waits for the store, at most `storeTimeout` ms. `done` gets lost items. */
     abort: (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout = Infinity): void =>
       own(abort, done, storeTimeout),
     isAborted: (): boolean => state === 'aborted',
-    /** Whether anything is in flight, or could start before `instant`. With `watch`, anything that waits counts for `Infinity` only. */
+    /** Whether work is in flight or may start before `instant`; `Infinity` counts entries of others too. */
     hasWorkBefore: (instant: number): boolean => {
       if (isWorking()) return true
       if (isStopped()) return false

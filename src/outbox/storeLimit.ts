@@ -14,7 +14,10 @@ export const storeLimit = (limit = STORE_TIMEOUT) => {
   let given: Error | undefined
 
   return {
-    /** Settles as the answer does, or rejects when the time is over, after `slow`. `late` gets an answer that comes afterwards. */
+    /**
+     * Settles as the answer does, or rejects when the time is over, after `slow`. `late` gets an answer
+     * that comes afterwards.
+     */
     inTime: <T>(
       answer: PromiseLike<T>,
       late: (value: T) => void = ignore,

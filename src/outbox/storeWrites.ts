@@ -14,8 +14,8 @@ export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
   write[0] !== undefined && 'outcome' in write[0]
 
 /**
- * Results that must reach the store. `settled` gets each list once: when the store has it, or with `isStored` false when it is given up;
- * then the store may or may not have it.
+ * Results that must reach the store. `settled` gets each list once: when the store has it, or with
+ * `isStored` false when it is given up; then the store may or may not have it.
  */
 export const storeWrites = <A>(
   outbox: Outbox<A>,
@@ -70,7 +70,7 @@ export const storeWrites = <A>(
       if (!isAcks(write)) unsaved.nacks++
       attempt(write)
     },
-    /** Gives up lists that fail, from now on, and after `timeout` milliseconds all open calls, unless that is cancelled. */
+    /** Gives up lists that fail from now on, and after `timeout` ms all open calls, unless cancelled. */
     stopRetrying: (timeout: number): Cancel => {
       mayRepeat = false
       cancelTimer?.()

@@ -22,7 +22,10 @@ export interface Moment {
   readonly now: number
   readonly retries: Line
   readonly fresh: Line
-  /** New entries that may wait in the store: `Infinity` if only the store knows. A lease for each new item would cost 5 %. */
+  /**
+   * New entries that may wait in the store: `Infinity` if only the store knows. A lease for each new item
+   * would cost 5 %.
+   */
   readonly unleased: Line
   /** Deliveries without a verdict, and the retries among them. */
   readonly inFlight: number
@@ -128,7 +131,7 @@ export interface BatchBounds {
   readonly concurrency: number
 }
 
-/** New entries are leased into the forming batch, for each free place one; a retried batch holds only retries. */
+/** New entries are leased into the forming batch, one for each free place. A retried batch is apart. */
 export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchBounds): Take => {
   const startRetries = start('retries', count, bytes, 'retry')
   const leaseRetries: Next = { do: 'lease', limits: { count, retries: count, retriesOnly: true } }

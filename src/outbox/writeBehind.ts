@@ -1,7 +1,8 @@
 /**
  * An outbox that accepts at once and stores soon: items of one turn become one list for the store.
  *
- * While the store fails, items wait in memory: they are leased from there, after those of the store, and offered to the store every second.
+ * While the store fails, items wait in memory: they are leased from there, after those of the store, and
+ * offered to the store every second.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * `headrace/signing`: signing and verifying, for senders and receivers. It loads no RxJS, no io-ts and no undici.
+ * `headrace/signing`: signing and verifying, for senders and receivers. It loads no RxJS, no io-ts and no
+ * undici.
  *
  * @module
  */

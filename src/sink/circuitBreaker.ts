@@ -19,10 +19,10 @@ const breakerOptions = strict({
 
 /**
  * Spares a sink that is down: after `failures` retryable failures in a row the circuit is open, and
- * deliveries are not started: their verdict is `Retryable('held')` until it may close. After `openTimeout` one
- * delivery is let through as a probe. A verdict that is no retryable failure closes the circuit; a failed
- * probe keeps it open for as long again. A final refusal is an answer of a working sink, so it opens nothing.
- * Verdicts of deliveries that were never started (`queueFull`, `late`, `held`) change nothing.
+ * deliveries are not started: their verdict is `Retryable('held')` until it may close. After `openTimeout`
+ * one delivery is let through as a probe. A verdict that is no retryable failure closes the circuit; a
+ * failed probe keeps it open for as long again. A final refusal is an answer of a working sink, so it opens
+ * nothing. Verdicts of deliveries that were never started (`queueFull`, `late`, `held`) change nothing.
  *
  * The circuit belongs to the layer: all sinks inside one layer share it. It is held in memory and has no
  * timer.

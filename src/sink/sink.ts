@@ -71,7 +71,7 @@ export const sinkOption = <A>(): Option<Sink<A>> =>
   guarded('a Sink, an object with name, deliver, close', isSink<A>)
 
 /**
- * Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout({ timeout: 5_000 }), withConcurrency({
- * concurrency: 16 }))`.
+ * Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout({ timeout: 5_000 }),
+ * withConcurrency({ concurrency: 16 }))`.
  */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>

@@ -1,6 +1,6 @@
 /**
- * `headrace/testing`: for tests of pipelines, sinks and receivers. A clock that you move, repeatable random numbers, a sink with a
- * script, and a real server on loopback that fails on purpose.
+ * `headrace/testing`: for tests of pipelines, sinks and receivers. A clock that you move, repeatable random
+ * numbers, a sink with a script, and a real server on loopback that fails on purpose.
  *
  * @module
  */

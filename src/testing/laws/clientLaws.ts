@@ -10,7 +10,9 @@ import { makeWorld } from '../simulate.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { anyScript } from './sinkWorld.ts'
 
-/** Makes the client under test: `createClient` must get these options. Their `sink` is the endpoint. @inline */
+/**
+ * Makes the client under test: `createClient` must get these options. Their `sink` is the endpoint. @inline
+ */
 export type OpenClient = (options: ClientOptions) => Client
 
 /**

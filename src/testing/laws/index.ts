@@ -1,5 +1,6 @@
 /**
- * `headrace/testing/laws`: laws for parts of your own, the inputs for them, and broken versions that they find. Needs fast-check.
+ * `headrace/testing/laws`: laws for parts of your own, the inputs for them, and broken versions that they
+ * find. Needs fast-check.
  *
  * @module
  */

@@ -13,7 +13,10 @@ import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
 import { anyFailure, anyReply, carriesId, itemsOf, networkSink, playSink } from './sinkWorld.ts'
 import type { SinkItem } from './sinkWorld.ts'
 
-/** Makes the layer under test, anew for each input. Give it time and room, so that it has nothing to do. @inline */
+/**
+ * Makes the layer under test, anew for each input. Give it time and room, so that it has nothing to do.
+ * @inline
+ */
 export type MakeLayer<A = SinkItem> = (world: World) => (sink: Sink<A>) => Sink<A>
 
 /** One delivery through a layer. */

@@ -279,7 +279,7 @@ export const pipelineLaws = <P>(
     },
     completes: {
       statement:
-        'It completes after its source. Then, or unsubscribed, nothing runs; 5 minutes later no timer is left.',
+        'It completes after its source. Then, or unsubscribed, nothing runs; 5 min later no timer is left.',
       check: ({ happened, left }, { unsubscribeAt }) => {
         const end = unsubscribeAt === null ? 'completes' : 'unsubscribed'
         // Running deliveries may have their verdict.
