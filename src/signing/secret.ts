@@ -146,8 +146,8 @@ export const signerSource = (source: SecretSource): (() => Signer) => {
  *
  * @example
  * import { signatureOf } from 'headrace/signing'
- * console.log(signatureOf('Jefe', 'what do ya want for nothing?')) // =>
- * effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
+ * const signature = signatureOf('Jefe', 'what do ya want for nothing?')
+ * console.log(signature) // => effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
  */
 export const signatureOf = (secret: Secret | string, body: string | Uint8Array): string =>
   signerOf(secret)(body)
