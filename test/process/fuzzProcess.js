@@ -5,9 +5,9 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { createCollector } from '../../dist/collector/index.js'
 import { decodeSettings } from '../../dist/destination/index.js'
-import { sign, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
+import { signatureOf, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
 import { sink } from '../../dist/sink/fromFunction.js'
-import { ndjson } from '../../dist/sources/ndjson.js'
+import { ndjsonLines } from '../../dist/sources/ndjson.js'
 import { seededRandom } from '../../dist/testing/index.js'
 
 const [target, inputs, seed] = process.argv.slice(2)
