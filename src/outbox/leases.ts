@@ -150,14 +150,17 @@ export const leases = <A>(
         book.storeFailed(new TypeError('the outbox handed out something that is no entry'))
       const isRetries = asked.retriesOnly === true
       if (!isRetries && entries.length >= asked.count) at.unleased = UNKNOWN
-      if (found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
       book.leased(found)
       let strangers: ReadonlyArray<Entry<A>> = NONE
+      const before = at.retries.count
       for (const entry of found) {
         if (isItem?.(entry.item) === false) strangers = [...strangers, entry]
         else if (entry.progress === undefined) at.fresh.push(entry)
         else at.retries.push(entry)
       }
+      // A store may give a part of what is due. If it gave all retries asked for, only retries may be left.
+      const isPart = found.length > 0 && at.retries.count - before < asked.retries
+      if (isPart || found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
       return strangers
     },
     /** There is an item more to lease. */

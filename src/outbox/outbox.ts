@@ -115,8 +115,8 @@ export interface Outbox<A> {
   readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
   /**
    * Hands out entries that are due at `now`: first retries by due time, then new ones in the order of
-   * `enqueue`. After fewer than `count` the relay asks again when a delivery ends, an item comes, or a
-   * second later.
+   * `enqueue`. A part of them is enough: the relay asks again at once while `nextDue` says now. After none
+   * it asks when a delivery ends, an item comes, or a second later.
    */
   readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<A>>>
   /** Puts leased entries back, with their new progress, until `due` (milliseconds since 1970). */
@@ -129,7 +129,8 @@ export interface Outbox<A> {
   readonly takeRemaining: () => Awaitable<ReadonlyArray<Entry<A>>>
   /**
    * When `lease` next has an entry, milliseconds since 1970: 0 for now, undefined for never or when `watch`
-   * says so. With `retriesOnly` new entries do not count.
+   * says so. It may be early, but not after a lease of all that was due, and never late. With `retriesOnly`
+   * new entries do not count.
    */
   readonly nextDue: (retriesOnly?: boolean) => number | undefined
   /**

@@ -162,6 +162,25 @@ describe('a store that answers lease late, and at first with nothing', () => {
   })
 })
 
+describe('a store that hands out a part of what is due', () => {
+  it('is asked again at once, until it answers nothing', async () => {
+    const asked: number[] = []
+    const store = (outbox: Outbox<string>): Outbox<string> => ({
+      ...outbox,
+      enqueue: async (items) => outbox.enqueue(items),
+      lease: async (now, limits) => {
+        const entries = await outbox.lease(now, { ...limits, count: Math.min(3, limits.count) })
+        asked.push(entries.length)
+        return entries
+      },
+    })
+    const { clock, work, count } = setUp({ store })
+    await clock.run(Promise.all(Array.from('abcdefgh', (item) => work.offer(item))))
+    await clock.advance(1)
+    expect([count('start'), asked.filter((found) => found > 0)]).toEqual([8, [3, 3, 2]])
+  })
+})
+
 describe('while retries take half of the places', () => {
   it('the store is not asked for new entries in vain', async () => {
     const leases = { all: 0, empty: 0 }

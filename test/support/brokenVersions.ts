@@ -255,9 +255,10 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
     const outbox = memoryOutbox<OutboxItem>({ ...bounds, maxCount: bounds.maxCount + 1, clock })
     return { ...outbox, stats: () => ({ ...outbox.stats(), maxCount: bounds.maxCount }) }
   },
-  'wakes: says a wrong due time': inMemory(({ nextDue }) => ({
+  'wakes: wakes late': inMemory(({ nextDue }) => ({
     nextDue: (only) => (only === true ? nextDue(true) : undefined),
   })),
+  'wakes: is always due': inMemory(() => ({ nextDue: () => 0 })),
   'dead: lists dead letters backwards': inMemory(({ dead }) => ({
     dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
   })),

@@ -30,7 +30,7 @@ const statements = {
   bounds: 'An item is refused if it would break a bound, and only then, and the answer names the bound.',
   stats: 'The stats agree with what is there.',
   wakes:
-    'nextDue is the due time of the first entry that is not leased, with retriesOnly of the first retry.',
+    'nextDue is never after the next entry is due, nor before it once a lease got fewer than it asked for.',
   dead: 'The newest rejected and expired items are kept as dead letters, listed in order, purged by match.',
   redrives: 'A redriven item waits as a new one if there is room, and is no dead letter any more.',
   repeats: 'An ack or a nack that answers with a promise may be repeated, and that does no harm.',
@@ -42,6 +42,7 @@ const situations: Readonly<Record<string, ReadonlyArray<string>>> = {
   order: ['leases a retry'],
   remembers: ['leases a retry'],
   bounds: ['refuses by count', 'refuses by bytes'],
+  wakes: ['leases fewer than asked'],
   dead: ['evicts a dead letter'],
   redrives: ['redrives an item', 'leases a redriven item'],
   survives: ['opens again after entries'],
@@ -151,11 +152,21 @@ const playOutbox = async (
     leased = rest
     return unzip(released)
   }
+  /** A store that others change knows when its next entry is due only after a lease of all that was due. */
+  const checkDue = (isExact: boolean): void => {
+    const [found, expected] = [outbox, reference.outbox].map((each) =>
+      [each.nextDue(), each.nextDue(true)].map((due = Infinity) => due),
+    )
+    const isEarly = (due: number, at: number): boolean => due < (expected?.[at] ?? Infinity)
+    under('wakes', () =>
+      same(isExact ? found : found?.map((due, at) => (isEarly(due, at) ? expected?.[at] : due)), expected),
+    )
+  }
   const check = (statsLaw: OutboxLaw): void => {
     const stats = [outbox.stats(), reference.outbox.stats()] as const
     compare(statsLaw, stats, ({ waiting, bytes, dead }) => ({ waiting, bytes, dead }))
     compare('bounds', stats, ({ maxCount, maxBytes }) => ({ maxCount, maxBytes }))
-    compare('wakes', [outbox, reference.outbox], (each) => [each.nextDue(), each.nextDue(true)])
+    checkDue(false)
     if (bounds.keepDead > 0 && stats[1].evictedDeadLetters !== 0) reach('evicts a dead letter')
   }
   /** The items in doubt were never answered, so they may be there or not. */
@@ -200,6 +211,11 @@ const playOutbox = async (
       }
       compare('order', [entries, expected], (all) => all.map(entryNumber))
       leased = [...leased, ...zip(entries, expected)]
+      const { count, retries, retriesOnly = false } = limits
+      if (expected.length < count && retries >= count && !retriesOnly) {
+        reach('leases fewer than asked')
+        checkDue(true)
+      }
       if (expected.some(({ progress }) => progress !== undefined)) reach('leases a retry')
     },
     nack: async ({ which, delay, twice }) => {
