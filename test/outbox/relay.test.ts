@@ -175,7 +175,7 @@ describe('a store that hands out a part of what is due', () => {
       },
     })
     const { clock, work, count } = setUp({ store })
-    await clock.run(Promise.all(Array.from('abcdefgh', (item) => work.offer(item))))
+    await clock.run(Promise.all(Array.from('abcdefgh', async (item) => work.offer(item))))
     await clock.advance(1)
     expect([count('start'), asked.filter((found) => found > 0)]).toEqual([8, [3, 3, 2]])
   })

@@ -211,7 +211,7 @@ const playOutbox = async (
       }
       compare('order', [entries, expected], (all) => all.map(entryNumber))
       leased = [...leased, ...zip(entries, expected)]
-      const { count, retries, retriesOnly = false } = limits
+      const { count, retries, retriesOnly } = limits
       if (expected.length < count && retries >= count && !retriesOnly) {
         reach('leases fewer than asked')
         checkDue(true)
