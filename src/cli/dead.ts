@@ -1,7 +1,7 @@
 /** `dead`: dead letters in an outbox on the disk. */
 import { accessSync, constants } from 'node:fs'
-import { messageCodec } from '../client/message.ts'
-import { recordToEvent, payloadCodec } from '../destination/record.ts'
+import { storedMessages } from '../client/message.ts'
+import { recordToEvent, storedEvents } from '../destination/record.ts'
 import { counted } from '../log/debug.ts'
 import { OutboxError, type LmdbOutbox } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
@@ -30,10 +30,10 @@ const openDeadStore = (path: string): DeadStore => {
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
   try {
-    return openAs(payloadCodec, recordToEvent)
+    return openAs(storedEvents, recordToEvent)
   } catch (error) {
     if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
-    return openAs(messageCodec, messageCodec.fromText)
+    return openAs(storedMessages, storedMessages.fromText)
   }
 }
 

@@ -7,7 +7,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { show, type Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/outcome.ts'
 import { urlCounters } from '../destination/createDestination.ts'
-import { payloadCodec } from '../destination/record.ts'
+import { storedEvents } from '../destination/record.ts'
 import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
@@ -171,7 +171,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
       ? undefined
       : lmdbOutbox<Payload<Event>>({
           path: job.outbox,
-          codec: payloadCodec,
+          codec: storedEvents,
           maxCount: maxWaiting + STORE_SLACK.count,
           maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
           onCorrupt: () => reading.corrupt++,

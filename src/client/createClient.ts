@@ -12,8 +12,8 @@ import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely, isListening } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
-import { isStoredIn, type CorruptRecord } from '../outbox/lmdb/contract.ts'
-import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
+import type { CorruptRecord } from '../outbox/factory.ts'
+import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay, type Relay } from '../outbox/relay.ts'
 import { storeLimit } from '../outbox/storeLimit.ts'
@@ -27,7 +27,7 @@ import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './client.ts'
 import { held, lifetime } from './processExit.ts'
-import { encoder, isMessage, messageCodec, type CallType, type Message, type SentBatch } from './message.ts'
+import { encoder, isMessage, storedMessages, type CallType, type Message, type SentBatch } from './message.ts'
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
 
 const ignore = (): void => undefined
@@ -124,9 +124,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const sink = batchSink(settings, sent)
   const limit = storeLimit()
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
-  const store = isStoredIn(settings.outbox)
-    ? lmdbOutbox({ ...settings.outbox, codec: messageCodec, clock, onCorrupt })
-    : settings.outbox
+  const store =
+    settings.outbox && openOutbox<Message>(settings.outbox, { codec: storedMessages, clock, onCorrupt })
   const behind =
     store &&
     writeBehind<Message>(store, {

@@ -15,7 +15,7 @@ import * as Limits from '../event/limits.ts'
 import type { Integrations } from '../event/model.ts'
 import { toTrackingMessage } from '../event/trackingMessage.ts'
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
-import type { ItemCodec } from '../outbox/lmdb/contract.ts'
+import type { ItemCodec } from '../outbox/factory.ts'
 
 /** The six kinds of calls that a client takes. @inline */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
@@ -58,8 +58,8 @@ const messageFromText = (text: string): Message => {
   return { id, items: itemsOfKind[type], text, byteLength: Buffer.byteLength(text) }
 }
 
-/** How messages are stored in a folder. */
-export const messageCodec: ItemCodec<Message> = {
+/** Stores the messages of a client, in an outbox of your own. */
+export const storedMessages: ItemCodec<Message> = {
   kind: 'messages',
   toText: ({ text }) => text,
   fromText: messageFromText,

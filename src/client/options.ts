@@ -20,7 +20,9 @@ import type { Egress } from '../http/egress.ts'
 import type { TlsOptions } from '../http/tls.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { loggerOption, type Logger } from '../log/logger.ts'
-import { outboxOption, type StoredIn } from '../outbox/lmdb/contract.ts'
+import type { OutboxFactory } from '../outbox/factory.ts'
+import type { StoredIn } from '../outbox/lmdb/contract.ts'
+import { outboxOption } from '../outbox/lmdb/openOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { retryOption, standard, type RetryPolicy } from '../policy/retryPolicy.ts'
 import { sinkOption, type Sink } from '../sink/sink.ts'
@@ -84,9 +86,10 @@ export interface ClientOptions {
    * Where messages wait; default memory. `{ path }` is a folder on a disk, by default for 2,000,000 messages
    * and 8 GiB of their JSON: calls still answer at once, each message is on the disk some milliseconds later
    * (`persisted()` says when), and a crash loses none that is. Or an outbox of your own, which gets messages
-   * as plain data. While the store fails, messages wait in memory and are sent from there.
+   * as plain data, or a factory of one; it is closed with the client. While the store fails, messages wait in
+   * memory and are sent from there.
    */
-  readonly outbox?: Outbox<Message> | StoredIn
+  readonly outbox?: Outbox<Message> | OutboxFactory<Message> | StoredIn
   /**
    * Receives batches in place of the endpoint. A refused batch is divided, and `timeout` applies, as with
    * HTTP. The client does not close it.

@@ -16,8 +16,9 @@ import type { CollectorSettings } from './settings.ts'
  */
 export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
   /**
-   * Where the events of a destination wait, by its name, if its settings name no folder. Called once for
-   * each, at the start. Default: in memory, each on its own.
+   * Where the events of a destination wait, by its name, if its settings name no folder: an outbox, a
+   * folder, or a factory, which gets the name as `owner`. Called once for each, at the start. Default: in
+   * memory, each on its own.
    */
   readonly outbox?: (destination: string) => NonNullable<DestinationOptions['outbox']>
   /**

@@ -1,6 +1,7 @@
 /** The destinations of a collector. They may change while it runs. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { Fault } from '../core/refusal.ts'
+import { checkOptions, optional, strict } from '../core/options.ts'
+import { ConfigError, type Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'
 import { openDestination, orFaults } from '../destination/createDestination.ts'
 import type { SharedOptions } from '../destination/settings.ts'
@@ -8,7 +9,8 @@ import { isSameSecret, urlsSink, webhooksOf, type Hook, type Receivers } from '.
 import type { Event } from '../event/event.ts'
 import { bodyOf, type Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
+import { outboxOption, ownedBy } from '../outbox/lmdb/openOutbox.ts'
+import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { signerSource, type SecretSource } from '../signing/secret.ts'
 import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
@@ -36,15 +38,16 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout }: Shar
   })
 }
 
+const answerOfHost = strict({ outbox: optional(outboxOption<Payload<Event>>()) })
+
 const openTarget = (
   settings: DestinationSettings,
   { outbox: outboxFor, ...options }: CheckedCollectorOptions,
   onOutcome: (outcome: DestinationOutcome) => void,
 ): Opened => {
   const { name, enabled = true, outbox: folder } = settings
-  const given = folder ?? outboxFor?.(name)
-  const outbox = isStoredIn(given) ? { owner: name, ...given } : given
-  const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
+  const { outbox } = checkOptions('settings', answerOfHost, { outbox: folder ?? outboxFor?.(name) })
+  const all = { ...options, ...(outbox && { outbox: ownedBy(name, outbox) }) }
   const hooksOf = webhooksOf(all)
   const hooks = settings.sink === undefined ? hooksOf(settings) : []
   const make: Parameters<typeof openDestination>[0] =
@@ -61,8 +64,13 @@ const openTarget = (
   return { name, destination, settings, isGone: false, prepare }
 }
 
-/** The error of a destination whose folder cannot be opened. */
-const withName = (name: string, error: unknown): unknown => {
+/** The error of a destination whose outbox cannot be opened. */
+const withName = (name: string, at: number, error: unknown): unknown => {
+  if (error instanceof ConfigError) {
+    const place = `destinations[${String(at)}].outbox`
+    const faults = error.faults.map((each) => (each.path === 'outbox' ? { ...each, path: place } : each))
+    return Object.assign(new ConfigError('Invalid settings of a collector', faults), { cause: error.cause })
+  }
   if (!(error instanceof OutboxError)) return error
   const { reason, path, message } = error
   return new OutboxError(reason, path, `destination ${JSON.stringify(name)}: ${message}`)
@@ -90,18 +98,21 @@ export const openTargets = (
   onOutcome: (outcome: DestinationOutcome) => void,
   closeFailed: (error: unknown) => void,
 ) => {
-  const openAll = (all: ReadonlyArray<DestinationSettings>): ReadonlyArray<Opened> => {
+  const openAll = (
+    all: ReadonlyArray<DestinationSettings>,
+    listed: ReadonlyArray<DestinationSettings>,
+  ): ReadonlyArray<Opened> => {
     const opened: Opened[] = []
     for (const each of all)
       try {
         opened.push(openTarget(each, options, onOutcome))
       } catch (error) {
         for (const { destination } of opened) void destination.close({ timeout: 0 })
-        throw withName(each.name, error)
+        throw withName(each.name, listed.indexOf(each), error)
       }
     return opened
   }
-  let targets = openAll(settings.destinations)
+  let targets = openAll(settings.destinations, settings.destinations)
   /** They send their waiting events, and close. */
   const leaving = new Set<Opened>()
   let past = sumOf([])
@@ -146,7 +157,7 @@ export const openTargets = (
         }
       }
       if (faults.length > 0) return left(faults)
-      const opened = orFaults(() => openAll(added))
+      const opened = orFaults(() => openAll(added, destinations))
       if (isLeft(opened)) return opened
       for (const change of changes) change()
       const before = targets

@@ -12,8 +12,9 @@ import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely, isListening } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until, type CloseResult } from '../outbox/close.ts'
-import { isStoredIn, OutboxError, type CorruptRecord } from '../outbox/lmdb/contract.ts'
-import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
+import type { CorruptRecord } from '../outbox/factory.ts'
+import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
+import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
@@ -22,7 +23,7 @@ import { one } from '../outbox/take.ts'
 import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
-import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
+import { eventEncoder, heldBytesOf, storedEvents } from './record.ts'
 import { decodeSettings, destinationOptions, type CheckedOptions, type Settings } from './settings.ts'
 import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
@@ -112,11 +113,12 @@ export const openDestination = (
   }
   const sizeOf =
     options.outbox === undefined ? heldBytesOf : ({ byteLength }: Payload<Event>): number => byteLength
-  const opened = isStoredIn(options.outbox)
-    ? lmdbOutbox({ ...options.outbox, codec: payloadCodec, clock, onCorrupt })
-    : (options.outbox ?? memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf }))
-  const outbox =
-    orderBy === undefined ? opened : ordered(opened, ({ orderKey }) => orderKey, defectIn('the outbox'))
+  const keyOf = ({ orderKey }: Payload<Event>): string | undefined => orderKey
+  const opened = options.outbox
+    ? openOutbox(options.outbox, { codec: storedEvents, clock, onCorrupt, ...(orderBy && { keyOf }) })
+    : memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf })
+  const isOrdered = orderBy === undefined || opened.orders === true
+  const outbox = isOrdered ? opened : ordered(opened, keyOf, defectIn('the outbox'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
     if (arriving === 0) return stats

@@ -11,6 +11,7 @@ import type { Egress, StatusTable } from '../http/webhook.ts'
 import type { Attempted, Listener } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'
 import type { CloseResult } from '../outbox/close.ts'
+import type { OutboxFactory } from '../outbox/factory.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { EndedDeadLetter, Outbox } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
@@ -54,9 +55,9 @@ export interface DestinationOptions {
   /**
    * Where accepted events wait. Default: in memory. With `{ path }` they wait in that folder: an event is
    * accepted after its sync to disk, and survives a crash. `maxCount` and `maxBytes` of these options bound
-   * memory only.
+   * memory only. Or an outbox of your own, or a factory of one; it is closed with the destination.
    */
-  readonly outbox?: Outbox<Payload<Event>> | StoredIn
+  readonly outbox?: Outbox<Payload<Event>> | OutboxFactory<Payload<Event>> | StoredIn
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
   /** Receives every log event. */

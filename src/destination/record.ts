@@ -15,7 +15,7 @@ import { Integrations } from '../event/model.ts'
 import { heldBytes, writePayload, type EventPayload, type Payload } from '../event/payload.ts'
 import { eventInStored, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
-import type { ItemCodec } from '../outbox/lmdb/contract.ts'
+import type { ItemCodec } from '../outbox/factory.ts'
 import type { SharedOptions } from './settings.ts'
 
 /** The integrations of an event as JSON: the body does not carry them. */
@@ -145,8 +145,8 @@ export const heldBytesOf = (payload: Payload<Event>): number => {
   return heldBytes(payload) + 2 * integrations.length
 }
 
-/** Stores events in a folder. */
-export const payloadCodec: ItemCodec<Payload<Event>> = {
+/** Stores the events of a destination, in an outbox of your own. */
+export const storedEvents: ItemCodec<Payload<Event>> = {
   toText,
   fromText: recordToEvent,
   kind: 'events',

@@ -23,8 +23,7 @@ import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { loggerOption } from '../log/logger.ts'
-import { outboxOption, type StoredIn } from '../outbox/lmdb/contract.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import { outboxOption, type OutboxOption } from '../outbox/lmdb/openOutbox.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { SecretSource } from '../signing/secret.ts'
 import { statusesOption } from '../sink/status.ts'
@@ -175,7 +174,7 @@ export const sharedOptionsWith = <S extends OptionShape>(more: S): Option<Shared
   strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
 /** Checked options of a destination. */
-export type CheckedOptions = SharedOptions & { readonly outbox?: Outbox<Payload<Event>> | StoredIn }
+export type CheckedOptions = SharedOptions & { readonly outbox?: OutboxOption<Payload<Event>> }
 
 /** The options of a destination. */
 export const destinationOptions: Option<CheckedOptions> = sharedOptionsWith({

@@ -5,6 +5,7 @@
  */
 export { full } from '../core/refusal.ts'
 export type { Progress } from '../core/outcome.ts'
+export type { CorruptRecord, ItemCodec, OutboxFactory, OutboxFactoryOptions } from './factory.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './memoryOutbox.ts'
 export type { Ack, CorruptDeadLetter, DeadLetter, DeadLetters, DeadPage, EndedDeadLetter } from './outbox.ts'
 export type { Entry, LeaseLimits, Nack, Outbox, OutboxStats } from './outbox.ts'

@@ -138,6 +138,8 @@ export interface Outbox<A> {
    * any time. The caller asks the outbox a turn later, and does not ask inside `lookAgain`.
    */
   readonly watch?: (lookAgain: () => void) => Cancel
+  /** It keeps the order within a key by itself: an entry is leased after the one before it has ended. */
+  readonly orders?: true
   readonly dead: DeadLetters<A>
   /** What it holds, as it is now. */
   readonly stats: () => OutboxStats

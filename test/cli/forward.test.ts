@@ -8,7 +8,7 @@ import { openInput, streamInput } from '../../src/cli/input.ts'
 import { toWebhooks } from '../../src/cli/send.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
 import { notStored } from '../../src/core/refusal.ts'
-import { payloadCodec } from '../../src/destination/record.ts'
+import { storedEvents } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { limitRetries } from '../../src/policy/retryPolicy.ts'
 import { collected, hostOf, receiverOf, recordsOf, scratch, track } from './inProcess.ts'
@@ -116,7 +116,7 @@ it('reads no further when the store fails, so that the same command goes on from
   expect(stderr.match(/not read to its end: .* no room/g)).toHaveLength(1)
   expect(offers).toBeLessThan(400)
   expect(code).toBe(1)
-  const store = lmdbOutbox({ path, codec: payloadCodec })
+  const store = lmdbOutbox({ path, codec: storedEvents })
   expect(store.bookmark(file)).toMatch(/^3 \d+ \d+ \d+$/)
   await store.close()
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Event } from '../../src/event/index.ts'
 import type { Payload } from '../../src/index.ts'
-import { payloadCodec } from '../../src/destination/record.ts'
+import { storedEvents } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { webhookDestination, ConfigError } from '../../src/destination/index.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
@@ -48,7 +48,7 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
 
 it('a stored event that cannot be read counts as rejected, and is logged once', async () => {
   const path = newFolder()
-  const before = lmdbOutbox({ path, codec: { ...payloadCodec, toText: () => 'not an event' } })
+  const before = lmdbOutbox({ path, codec: { ...storedEvents, toText: () => 'not an event' } })
   const payload = { id: 'm1', items: [], text: '', byteLength: 0 } as unknown as Payload<Event>
   await before.enqueue([payload])
   await before.close()
@@ -109,10 +109,10 @@ it('ready counts events that are still being written to the folder', async () =>
 })
 
 it.each<[unknown, string]>([
-  ['./outbox', 'outbox must be an Outbox, or { path } of a folder'],
-  [null, 'outbox must be an Outbox, or { path } of a folder'],
+  ['./outbox', 'outbox must be an Outbox, a factory of one, or { path } of a folder'],
+  [null, 'outbox must be an Outbox, a factory of one, or { path } of a folder'],
   [{ path: 'a', enqueue: undefined }, 'unknown option "outbox.enqueue"'],
-  [{}, 'outbox must be an Outbox, or { path } of a folder'],
+  [{}, 'outbox must be an Outbox, a factory of one, or { path } of a folder'],
   [{ path: 5, maxcount: 5 }, 'unknown option "outbox.maxcount"'],
 ])('an outbox of %j is refused', (outbox, fault) => {
   // Not every caller has types.

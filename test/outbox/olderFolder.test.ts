@@ -4,10 +4,10 @@ import { gunzipSync } from 'node:zlib'
 import { take, type Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
-import { messageCodec } from '../../src/client/message.ts'
+import { storedMessages } from '../../src/client/message.ts'
 import { systemClock, type Outcome } from '../../src/index.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
-import { payloadCodec } from '../../src/destination/record.ts'
+import { storedEvents } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { all } from '../support/check.ts'
@@ -47,7 +47,7 @@ describe('the folder of a destination', () => {
     webhookDestination({ webhooks: [{ url }] }, optionsAt(now, path))
 
   it('holds new events, one that waits for a retry, and a dead letter', async () => {
-    const outbox = lmdbOutbox({ path: copyOf('destination'), codec: payloadCodec })
+    const outbox = lmdbOutbox({ path: copyOf('destination'), codec: storedEvents })
     const failed = { reason: 'status', status: 503 }
     expect(await outbox.lease(Number.MAX_VALUE, { count: 9, retries: 9 })).toMatchObject([
       {
@@ -99,7 +99,7 @@ describe('the folder of a client', () => {
     })
 
   it('holds new messages and two that wait for a retry', async () => {
-    const outbox = lmdbOutbox({ path: copyOf('client'), codec: messageCodec })
+    const outbox = lmdbOutbox({ path: copyOf('client'), codec: storedMessages })
     const progress = { attempts: 2, lastFailure: { _tag: 'Retryable', reason: 'status', status: 503 } }
     const retries = ['failed', 'failed too'].map((id) => ({
       item: { id },

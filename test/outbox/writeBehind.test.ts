@@ -1,7 +1,7 @@
 /** A client over an outbox of the host: what it stores, and what happens while the store is slow, full or failing. */
 import { isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { messageCodec, type Message } from '../../src/client/message.ts'
+import { storedMessages, type Message } from '../../src/client/message.ts'
 import { retryable, bodyOf } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
@@ -163,7 +163,7 @@ describe('a client over an outbox of the host', () => {
     expect(given).toHaveLength(4)
     expect(JSON.parse(JSON.stringify(given))).toStrictEqual(given)
     expect(structuredClone(given)).toStrictEqual(given)
-    expect(given.map((message) => messageCodec.fromText(messageCodec.toText(message)))).toEqual(given)
+    expect(given.map((message) => storedMessages.fromText(storedMessages.toText(message)))).toEqual(given)
   })
 })
 

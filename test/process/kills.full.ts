@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { payloadCodec } from '../../src/destination/record.ts'
+import { storedEvents } from '../../src/destination/record.ts'
 import { diskFolder, textCodec } from '../support/folder.ts'
 import { LIMIT, SIZE, expectAllDelivered, expectEmpty, killed, startLife } from './kills.ts'
 import type { Life, Said, Stage } from './kills.ts'
@@ -46,7 +46,7 @@ it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, asyn
   expect(figures.extra).toBeLessThanOrEqual(SIZE.kills * (64 + UNSAVED + 32))
   expect(figures.extra).toBeLessThanOrEqual(figures.doubtful + figures.repeated)
   expectAllDelivered(summary)
-  await expectEmpty(path, payloadCodec)
+  await expectEmpty(path, storedEvents)
 })
 
 it(`a pipeline of operators, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
@@ -175,7 +175,7 @@ it(`collect, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () =
   const { destinations } = summary as { readonly destinations: Readonly<Record<string, Said>> }
   for (const place of places) {
     expectAllDelivered(destinations[place] ?? {})
-    await expectEmpty(`${folder}/${place}`, payloadCodec)
+    await expectEmpty(`${folder}/${place}`, storedEvents)
   }
 })
 
@@ -217,6 +217,6 @@ it.each([
     expect(figures.extra).toBeLessThanOrEqual(SIZE.kills * (IN_FLIGHT + UNSAVED))
     expect(figures.extra).toBeLessThanOrEqual(figures.doubtful + figures.repeated)
     expectAllDelivered(summary)
-    await expectEmpty(path, payloadCodec)
+    await expectEmpty(path, storedEvents)
   },
 )

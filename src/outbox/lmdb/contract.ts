@@ -1,25 +1,12 @@
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isRecord } from '../../core/json.ts'
-import { decodeOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
-import type { Option } from '../../core/options.ts'
+import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'
 import type { Full } from '../../core/refusal.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
-import { isOutbox, type Entry, type Outbox, type OutboxStats } from '../outbox.ts'
-
-/** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */
-export interface ItemCodec<A> {
-  /** One line or many; `fromText` gets the same text. */
-  readonly toText: (item: A) => string
-  /** May throw: then the record ends as a dead letter of reason `corrupt`. */
-  readonly fromText: (text: string) => A
-  /** The bytes of an item in `maxBytes`, from 0. An item with another answer is refused. */
-  readonly sizeOf: (item: A) => number
-  /** The kind of items, in a word or two: a folder of another kind is not opened. Default `items`. */
-  readonly kind?: string
-}
+import type { CorruptRecord, ItemCodec } from '../factory.ts'
+import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
 
 /** An io-ts codec of an outbox's items: of those of its payloads or batches, or of its own. @inline */
 export type CodecOf<A> =
@@ -28,14 +15,6 @@ export type CodecOf<A> =
     : A extends ItemBatch<infer I>
       ? CodecOf<I>
       : t.Type<A, unknown>
-
-/** A stored record that could not be read, and ended as a dead letter of reason `corrupt`. */
-export interface CorruptRecord {
-  /** The id of its entry. */
-  readonly id: string
-  /** As `CorruptDeadLetter.raw`. */
-  readonly raw: string
-}
 
 /** How a stored outbox is opened. */
 export interface LmdbOutboxOptions<A> {
@@ -73,10 +52,6 @@ export interface StoredIn extends Pick<
 > {
   readonly enqueue?: never
 }
-
-/** Whether an `outbox` option names a folder. If not, it is an outbox. */
-export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
-  outbox !== undefined && !('enqueue' in outbox)
 
 /** A short text under a name, stored beside items, such as a position in an input. All are in memory. */
 export interface Bookmark {
@@ -124,15 +99,6 @@ export const storedIn: Option<StoredIn> = strict({
   keepDead: optional(wholeNumber('items', 0)),
   owner: optional(text),
 })
-
-/** Where items wait: an `Outbox`, whose item type cannot be checked, or the folder of one. */
-export const outboxOption = <A>(): Option<Outbox<A> | StoredIn> =>
-  option('an outbox', (value) => {
-    if (isOutbox(value)) return right(value as Outbox<A>)
-    return isRecord(value) && 'path' in value
-      ? decodeOptions(storedIn, value)
-      : left('must be an Outbox, or { path } of a folder')
-  })
 
 /** The fault, in one word that is stable. @inline */
 export type OutboxReason =

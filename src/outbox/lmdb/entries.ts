@@ -11,7 +11,7 @@ import { queue } from '../../core/queue.ts'
 import { DEAD_PAGE, newEntry } from '../outbox.ts'
 import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'
-import type { CorruptRecord, ItemCodec } from './contract.ts'
+import type { CorruptRecord, ItemCodec } from '../factory.ts'
 import {
   aboutDead,
   aboutRetry,

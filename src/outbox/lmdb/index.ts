@@ -5,11 +5,10 @@
  */
 export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
 export { OutboxError } from './contract.ts'
+export type { CorruptRecord, ItemCodec } from '../factory.ts'
 export type {
   Bookmark,
-  CorruptRecord,
   EnqueueOptions,
-  ItemCodec,
   LmdbOutbox,
   LmdbOutboxOptions,
   LmdbOutboxStats,

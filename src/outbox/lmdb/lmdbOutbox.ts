@@ -15,16 +15,10 @@ import {
   wholeNumber,
   withDefault,
 } from '../../core/options.ts'
+import type { CorruptRecord, ItemCodec } from '../factory.ts'
 import { groupCommit, type Commits } from './commit.ts'
 import { OutboxError } from './contract.ts'
-import type {
-  Bookmark,
-  CorruptRecord,
-  ItemCodec,
-  LmdbOutbox,
-  LmdbOutboxOptions,
-  OutboxFault,
-} from './contract.ts'
+import type { Bookmark, LmdbOutbox, LmdbOutboxOptions, OutboxFault } from './contract.ts'
 import { storedEntries, type Offer } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
 import { openStore, type Store } from './store.ts'

@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib'
 import { retryable, valueOr } from '../../core/failure.ts'
 import type { Outcome, Progress } from '../../core/outcome.ts'
 import type { DeadLetter, Entry } from '../outbox.ts'
-import type { ItemCodec } from './contract.ts'
+import type { ItemCodec } from '../factory.ts'
 
 const SIZE_AT = 4
 const LENGTH_AT = 12

@@ -1,0 +1,137 @@
+/** The option `outbox`: factories, what they are given, and their faults. */
+import { describe, expect, it, test } from 'vitest'
+import { createClient, storedMessages, type Message } from '../../src/client/index.ts'
+import { createCollector } from '../../src/collector/index.ts'
+import { ConfigError, storedEvents, webhookDestination } from '../../src/destination/index.ts'
+import type { OutboxFactoryOptions } from '../../src/outbox/factory.ts'
+import { sink } from '../../src/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { openOver } from '../destination/virtual.ts'
+
+const settings = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
+const track = (messageId: string, userId = 'u1') =>
+  ({ type: 'track', userId, event: 'Sold', messageId }) as const
+const collectorSettings = {
+  sources: [{ id: 'web', writeKey: 'k' }],
+  destinations: ['a', 'b'].map((name) => ({ ...settings, name, sources: ['web'] })),
+}
+const quiet = { logger: false } as const
+
+/** A factory that notes its calls and the closes of what it made, and answers an outbox in memory. */
+const noting = (more: object = {}) => {
+  const calls: object[] = []
+  let closes = 0
+  const factory = <A>(of: OutboxFactoryOptions<A>): Outbox<A> => {
+    calls.push(of)
+    const made = memoryOutbox<A>({ sizeOf: (item) => of.codec.sizeOf(item) })
+    const close: Outbox<A>['close'] = () => {
+      closes++
+      return made.close()
+    }
+    return { ...made, ...more, close }
+  }
+  return { factory, calls, closes: () => closes }
+}
+
+const errorOf = (make: () => unknown): unknown => {
+  try {
+    make()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+describe('a factory', () => {
+  test('of a destination gets its codec and clock, and what it made is closed', async () => {
+    const clock = virtualClock()
+    const { factory, calls, closes } = noting()
+    const destination = webhookDestination(settings, { ...quiet, clock, outbox: factory })
+    expect(calls).toEqual([{ codec: storedEvents, clock, onCorrupt: expect.any(Function) }])
+    await clock.run(destination.close({ timeout: 0 }))
+    expect(closes()).toBe(1)
+  })
+
+  test('of a client gets its codec, and what it made is closed', async () => {
+    const { factory, calls, closes } = noting()
+    const client = createClient('key', { ...quiet, outbox: factory })
+    expect(calls).toMatchObject([{ codec: storedMessages, clock: { now: expect.any(Function) } }])
+    await client.close({ timeout: 0 })
+    expect(closes()).toBe(1)
+  })
+
+  test('of a collector gets the name of the destination as owner', async () => {
+    const { factory, calls } = noting()
+    const collector = createCollector(collectorSettings, { ...quiet, outbox: () => factory })
+    expect(calls).toMatchObject([{ owner: 'a' }, { owner: 'b' }])
+    await collector.close({ timeout: 0 })
+  })
+})
+
+test.each([
+  [{}, 'is ordered by the destination', 1],
+  [{ orders: true }, 'is not, if it orders by itself', 3],
+])('an outbox with %j %s', async (more, _, sentAtOnce) => {
+  const { factory, calls } = noting(more)
+  let sent = 0
+  const never = sink('never', () => new Promise<never>(() => sent++))
+  const clock = virtualClock()
+  const orderBy = () => 'one key'
+  const destination = openOver([never], { ...quiet, clock, orderBy, outbox: factory })
+  for (const id of ['m1', 'm2', 'm3']) await destination.send(track(id))
+  await clock.advance(1_000)
+  expect(sent).toBe(sentAtOnce)
+  // The memory does not order: of what a factory is asked to keep, the key is seen here only.
+  const { keyOf } = calls[0] as OutboxFactoryOptions<{ readonly orderKey: string }>
+  expect(keyOf?.({ orderKey: 'k' })).toBe('k')
+  await clock.run(destination.close({ timeout: 0 }))
+})
+
+const rejects = () => Promise.reject(new Error('late'))
+const throws = () => {
+  throw new Error('no such queue')
+}
+test.each<readonly [what: string, factory: () => unknown, message: string]>([
+  ['throws', throws, ', because its factory threw: no such queue'],
+  ['rejects', rejects, ': its factory answered a promise, and must answer an Outbox, which may open later'],
+  ['answers nothing', () => undefined, ': its factory answered undefined, and must answer an Outbox'],
+  ['answers another thing', () => ({}), ': its factory answered an object, and must answer an Outbox'],
+])('a factory that %s is a ConfigError', (_, factory, rest) => {
+  // Not every caller has types.
+  const outbox = factory as never
+  const message = `was not made${rest}`
+  const faults = [{ path: 'outbox', message }]
+  expect(errorOf(() => createClient('key', { ...quiet, outbox }))).toMatchObject({
+    name: 'ConfigError',
+    faults,
+  })
+  expect(errorOf(() => webhookDestination(settings, { ...quiet, outbox }))).toMatchObject({ faults })
+  const error = errorOf(() => createCollector(collectorSettings, { ...quiet, outbox: () => outbox }))
+  expect(error).toMatchObject({ faults: [{ path: 'destinations[0].outbox', message }] })
+})
+
+it('closes the outbox of a promise that no caller will get', async () => {
+  const { factory, closes } = noting()
+  const outbox = ((of: OutboxFactoryOptions<Message>) => Promise.resolve(factory(of))) as never
+  expect(() => createClient('key', { ...quiet, outbox })).toThrow(ConfigError)
+  await new Promise(setImmediate)
+  expect(closes()).toBe(1)
+})
+
+it('passes on a ConfigError of a factory', () => {
+  const fault = new ConfigError('Invalid queue', [
+    { path: 'orderBy', message: 'cannot be kept by this queue' },
+  ])
+  const outbox = () => {
+    throw fault
+  }
+  expect(errorOf(() => createClient('key', { ...quiet, outbox }))).toBe(fault)
+})
+
+it('names the destination whose function answers no outbox', () => {
+  const outbox = (() => Promise.resolve()) as never
+  const error = errorOf(() => createCollector(collectorSettings, { ...quiet, outbox }))
+  const message = 'must be an Outbox, a factory of one, or { path } of a folder'
+  expect(error).toMatchObject({ faults: [{ path: 'destinations[0].outbox', message }] })
+})
