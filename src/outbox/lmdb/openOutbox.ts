@@ -36,7 +36,7 @@ export const ownedBy = <A>(owner: string, given: OutboxOption<A>): OutboxOption<
 const wrong = (message: string, cause?: unknown): ConfigError =>
   Object.assign(new ConfigError('Invalid options', [{ path: 'outbox', message }]), { cause })
 
-/** Opens it. Throws the OutboxError of a folder, or a ConfigError if a factory threw or answered no outbox. */
+/** Opens it. Throws an OutboxError of a folder, a ConfigError if a factory threw or answered no outbox. */
 export const openOutbox = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A>): Outbox<A> => {
   if (isStoredIn(given)) {
     const { keyOf: _, ...rest } = of
