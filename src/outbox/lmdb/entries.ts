@@ -12,9 +12,8 @@ import { DEAD_PAGE, newEntry } from '../outbox.ts'
 import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
+import { aboutDead, aboutRetry, type Offer } from '../stored.ts'
 import {
-  aboutDead,
-  aboutRetry,
   decodeDeadLetter,
   decodeEntry,
   encodeCorrupt,
@@ -40,13 +39,6 @@ interface Fresh<A> {
   readonly number: number
   readonly entry: Entry<A>
   readonly size: number
-}
-
-/** An item to store. */
-export interface Offer<A> {
-  readonly item: A
-  readonly size: number
-  readonly text: string
 }
 
 const MAX_AHEAD = 8_192
