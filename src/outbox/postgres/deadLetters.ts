@@ -58,7 +58,8 @@ export const deadLettersOf = <A>(
       after = page.length < CHUNK ? undefined : page.at(-1)?.id
       const chosen = choose(page).map(({ id }) => id)
       if (chosen.length === 0) continue
-      const gone = new Set((await ask(name, [queue, chosen])).map(({ id }) => id))
+      const moved: ReadonlyArray<{ readonly id: string }> = await ask(name, [queue, chosen])
+      const gone = new Set(moved.map(({ id }) => id))
       ids.push(...gone)
       changed(
         page.filter(({ id }) => gone.has(id)),

@@ -10,8 +10,9 @@
  *
  * @module
  */
+import { codeOf, messageOf } from '../../core/failure.ts'
 import { ConfigError } from '../../core/refusal.ts'
-import type { PostgresPool } from './statements.ts'
+import type { Ask, PostgresPool } from './statements.ts'
 
 /** The version of what `schemaSql` makes. A newer one replaces functions, and keeps rows. */
 export const SCHEMA_VERSION = 1
@@ -213,4 +214,41 @@ export const migrate = async (
   const sql = schemaSql(schema)
   // Several statements in one query are one transaction; two at a time would meet in the catalogs.
   await pool.query({ text: `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0));${sql}` })
+}
+
+/** Why PostgreSQL did not open a queue, with the remedy if it is known. */
+const explained = (error: unknown, schema: string): Error => {
+  const code = codeOf(error)
+  const isMissing = code === '42P01' || code === '3F000' || code === '42883'
+  const remedy = isMissing
+    ? `its schema ${schema} is missing: run migrate(pool), or what "headrace outbox sql" prints`
+    : messageOf(error) || code
+  return new Error(`the outbox in PostgreSQL did not open: ${remedy}`, { cause: error })
+}
+
+/** Checks the schema, and that the queue has the same use as ever. */
+export const openQueue = async (
+  ask: Ask,
+  schema: string,
+  queue: string,
+  kind: string,
+  owner: string | undefined,
+): Promise<void> => {
+  const asked = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
+  const version = (await asked(ask('version')))[0]?.version ?? 0
+  if (version < SCHEMA_VERSION)
+    throw new Error(`the outbox in PostgreSQL did not open: its schema ${schema} is older: run migrate(pool)`)
+  if (version > SCHEMA_VERSION)
+    throw new Error(`the outbox in PostgreSQL did not open: a newer headrace made its schema ${schema}`)
+  const use = () => asked(ask('use', [queue, kind, owner ?? null]))
+  // Two processes may use it first at the same time: one of them sees it a moment later.
+  const [found] = [...(await use()), ...(await use())]
+  const wrong = (what: string): ConfigError =>
+    new ConfigError('Invalid options', [
+      { path: 'outbox', message: `has the queue ${queue}, which holds ${what}: use another queue` },
+    ])
+  if (found !== undefined && found.kind !== kind) throw wrong(`${found.kind} and not ${kind}`)
+  if (found?.owner != null && owner !== undefined && found.owner !== owner)
+    throw wrong(`items of ${found.owner} and not of ${owner}`)
 }

@@ -76,7 +76,7 @@ interface Rows {
   readonly addDead: unknown
   readonly evict: unknown
   readonly redrive: { readonly id: string }
-  readonly purge: unknown
+  readonly purge: { readonly id: string }
   readonly ring: unknown
 }
 
