@@ -1,12 +1,11 @@
 /** Pipelines with a folder, killed by SIGKILL: nothing that they acknowledged is missing, and what comes twice is bounded. */
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { storedEvents } from '../../src/destination/record.ts'
 import { diskFolder, textCodec } from '../support/folder.ts'
+import { freePort } from '../support/postgres.js'
 import { LIMIT, SIZE, expectAllDelivered, expectEmpty, killed, startLife } from './kills.ts'
 import type { Life, Said, Stage } from './kills.ts'
 import { callOf, nameOf } from './messages.js'
@@ -84,19 +83,6 @@ it(`a client, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () 
   expect(figures.extra).toBeLessThanOrEqual(SIZE.kills * (1 + UNSAVED) * 20 + figures.repeated)
   expectAllDelivered(summary)
 })
-
-/** A port below those that systems give to connections, so that nothing takes it while the collector is dead. */
-const freePort = async (): Promise<number> => {
-  const port = 20_000 + Math.floor(Math.random() * 10_000)
-  const server = createServer()
-  server.listen(port, '127.0.0.1')
-  const isFree = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ])
-  server.close()
-  return isFree ? port : freePort()
-}
 
 /** Posts all messages in batches, each again until it is answered with 200. */
 const postAll = async (port: number, { names, account }: Stage): Promise<void> => {

@@ -1,0 +1,20 @@
+export declare const programs: { readonly initdb: string; readonly pgbouncer: string }
+export declare const freePort: () => Promise<number>
+
+interface Server {
+  readonly port: number
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+/** `restart` is a crash: open requests get no answer. It resolves when the server takes connections again. */
+export type PostgresServer = Server & { readonly restart: () => Promise<void> }
+interface ServerOptions {
+  readonly syncs?: boolean
+  readonly settings?: ReadonlyArray<string>
+}
+
+export declare const startPostgres: (options?: ServerOptions) => Promise<PostgresServer>
+export declare const sharedPostgres: () => Promise<PostgresServer>
+export declare const newSchema: () => string
+export declare const startPgbouncer: (server: Server, connections?: number) => Promise<Server>
