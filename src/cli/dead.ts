@@ -141,7 +141,8 @@ const change =
     const isRedrive = action === 'redrive'
     return withStore(outbox, async (store) => {
       let count = 0
-      if (yes) count = await store.dead[action](matching(options, id))
+      if (yes && isRedrive) count = (await store.dead.redrive(matching(options, id))).length
+      else if (yes) count = await store.dead.purge(matching(options, id))
       else
         for await (const letter of lettersIn(store, options, id))
           if (!isRedrive || letter.reason !== 'corrupt') count++

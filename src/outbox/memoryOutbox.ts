@@ -147,9 +147,9 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
         [...dead].filter(({ id }) => Number(id) > Number(after)).slice(0, limit),
       redrive: (matches) => {
-        const before = dead.size
-        for (const each of [...dead].filter(matches)) if (isRight(add(each.entry.item))) removeDead(each)
-        return before - dead.size
+        const moved = [...dead].filter(matches).filter(({ entry }) => isRight(add(entry.item)))
+        moved.forEach(removeDead)
+        return moved.map(({ id }) => id)
       },
       purge: (matches) => {
         const matching = [...dead].filter(matches)

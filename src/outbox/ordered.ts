@@ -120,6 +120,7 @@ export const ordered = <A>(
   }
 
   return {
+    ...(outbox.opened && { opened: outbox.opened.bind(outbox) }),
     keeps: (entry) => outbox.keeps(entry),
     ...(outbox.addDeadLetter && { addDeadLetter: outbox.addDeadLetter.bind(outbox) }),
     ...(outbox.watch && { watch: outbox.watch.bind(outbox) }),

@@ -80,8 +80,8 @@ export const DEAD_PAGE = 1_000
 export interface DeadLetters<A> {
   /** One page. A page shorter than its limit is the last. */
   readonly list: (page?: DeadPage) => Awaitable<ReadonlyArray<DeadLetter<A>>>
-  /** Moves matching items back to wait, as new ones, if there is room. Answers how many were moved. */
-  readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Awaitable<number>
+  /** Moves matching items back to wait, as new ones, while there is room. Answers their ids as dead letters. */
+  readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Awaitable<ReadonlyArray<string>>
   /** Deletes matching dead letters. Answers how many. */
   readonly purge: (matches: (deadLetter: DeadLetter<A>) => boolean) => Awaitable<number>
 }
@@ -109,6 +109,11 @@ export interface LeaseLimits {
  * changes nothing.
  */
 export interface Outbox<A> {
+  /**
+   * For an outbox that opens later: done when it is open. Asked once, and again a second after a failure.
+   * Until then only `keeps`, `watch`, `stats`, `takeRemaining` and `close` are called. Left out: it is open.
+   */
+  readonly opened?: () => Awaitable<void>
   /** Whether an entry survives a crash and a close. Another one ends as Abandoned at the close. */
   readonly keeps: (entry: Entry<A>) => boolean
   /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */

@@ -365,10 +365,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
-      const redriven = (count: number): number => {
-        book.found(count)
+      const redriven = ({ length }: ReadonlyArray<string>): number => {
+        book.found(length)
         lookAgain()
-        return count
+        return length
       }
       const answer = outbox.dead.redrive(matches)
       return isPromiseLike(answer) ? whenStored(answer, redriven, MANY) : redriven(answer)

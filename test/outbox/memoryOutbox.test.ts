@@ -20,7 +20,7 @@ describe('memoryOutbox', () => {
     }
     expect(outbox.stats()).toMatchObject({ waiting: 0, bytes: 0, dead: 32, evictedDeadLetters: 8 })
     expect(await outbox.dead.list({ limit: 1 })).toMatchObject([{ entry: { item: 8 } }])
-    expect(await outbox.dead.redrive(() => true)).toBe(32)
+    expect(await outbox.dead.redrive(() => true)).toHaveLength(32)
     expect(outbox.stats()).toMatchObject({ waiting: 32, dead: 0 })
   })
 

@@ -262,7 +262,10 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'dead: lists dead letters backwards': inMemory(({ dead }) => ({
     dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
   })),
-  'redrives: redrives nothing': inMemory(({ dead }) => ({ dead: { ...dead, redrive: () => 0 } })),
+  'redrives: redrives nothing': inMemory(({ dead }) => ({ dead: { ...dead, redrive: () => [] } })),
+  'redrives: answers other ids': inMemory(({ dead }) => ({
+    dead: { ...dead, redrive: async (matches) => (await dead.redrive(matches)).map((id) => `new ${id}`) },
+  })),
   'repeats: counts a repeated ack': inMemory(({ ack }) => ({ ack: async (list) => ack(list) })),
   'remaining: keeps what it should hand back': inMemory(() => ({ takeRemaining: () => [] })),
   'survives: does not sync': files(false),

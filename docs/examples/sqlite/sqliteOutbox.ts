@@ -64,7 +64,7 @@ export const sqliteOutbox =
       change(() => {
         const gone = sql('select * from dead order by id').filter((row) => goes(withItem(row)))
         for (const { id } of gone) sql('delete from dead where id = ?', id)
-        return gone.length
+        return gone.map(({ id }) => String(id))
       })
     let last: any
     const stats = () => (last = db.isOpen ? { ...sql(COUNT)[0], maxCount, maxBytes } : last)
@@ -107,7 +107,7 @@ export const sqliteOutbox =
           removeDead(
             (each) => each.reason === 'ended' && matches(each) && add(each.entry.item)._tag === 'Right',
           ),
-        purge: removeDead,
+        purge: (matches) => removeDead(matches).length,
       },
       stats,
       close: async () => void (db.isOpen && (stats(), db.close())),

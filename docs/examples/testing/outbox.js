@@ -63,7 +63,7 @@ export const ourOutbox = ({ clock, bounds }) => {
       redrive: (matches) => {
         const moved = dead.filter((each) => matches(each) && add(each.entry.item)._tag === 'Right')
         dead = dead.filter((each) => !moved.includes(each))
-        return moved.length
+        return moved.map(({ id }) => id)
       },
       purge: (matches) => {
         const before = dead.length

@@ -12,9 +12,8 @@ import { DEAD_PAGE, newEntry } from '../outbox.ts'
 import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
+import { aboutDead, aboutRetry, type Offer } from '../stored.ts'
 import {
-  aboutDead,
-  aboutRetry,
   decodeDeadLetter,
   decodeEntry,
   encodeCorrupt,
@@ -40,13 +39,6 @@ interface Fresh<A> {
   readonly number: number
   readonly entry: Entry<A>
   readonly size: number
-}
-
-/** An item to store. */
-export interface Offer<A> {
-  readonly item: A
-  readonly size: number
-  readonly text: string
 }
 
 const MAX_AHEAD = 8_192
@@ -225,25 +217,26 @@ export const storedEntries = <A>(
     }
   }
 
-  /** Changes matching dead letters, a chunk in each transaction, and counts them. Leaves later ones. */
+  /** Changes matching dead letters, a chunk in each transaction. Answers their ids. Leaves later ones. */
   const changeDead = async (
     matches: (deadLetter: DeadLetter<A>) => boolean,
     change: (counters: Counts, deadLetter: DeadLetter<A>, key: number) => boolean,
-  ): Promise<number> => {
+  ): Promise<ReadonlyArray<string>> => {
     const last = commits.counters().lastDead
-    let count = 0
+    const ids: string[] = []
     for (let after = 0; after < last;) {
       const page = listDead(after, DEAD_CHUNK)
       const chosen = page.filter((each) => Number(each.id) <= last && matches(each))
       after = Number(page.at(-1)?.id ?? last)
       if (chosen.length === 0) continue
-      count += await commits.write(chosen.length, false, (counters) => {
-        const changed = chosen.filter((each) => change(counters, each, Number(each.id))).length
-        counters.dead -= changed
-        return () => changed
+      const changed = await commits.write(chosen.length, false, (counters) => {
+        const done = chosen.filter((each) => change(counters, each, Number(each.id)))
+        counters.dead -= done.length
+        return () => done
       })
+      for (const { id } of changed) ids.push(id)
     }
-    return count
+    return ids
   }
   const listDead = (after: number, limit: number): ReadonlyArray<DeadLetter<A>> =>
     Array.from(dead.getRange({ start: after + 1, limit }), ({ key, value }) =>
@@ -268,7 +261,7 @@ export const storedEntries = <A>(
           return true
         },
       ),
-    purge: (matches) => changeDead(matches, (_, __, key) => dead.removeSync(key)),
+    purge: async (matches) => (await changeDead(matches, (_, __, key) => dead.removeSync(key))).length,
   }
 
   return {

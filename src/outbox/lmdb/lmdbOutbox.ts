@@ -19,21 +19,10 @@ import type { CorruptRecord, ItemCodec } from '../factory.ts'
 import { groupCommit, type Commits } from './commit.ts'
 import { OutboxError } from './contract.ts'
 import type { Bookmark, LmdbOutbox, LmdbOutboxOptions, OutboxFault } from './contract.ts'
-import { storedEntries, type Offer } from './entries.ts'
+import { offerOf } from '../stored.ts'
+import { storedEntries } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
 import { openStore, type Store } from './store.ts'
-
-/** An item with its size and text. A codec may be untyped, and a wrong size would spoil the counters. */
-const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
-  const wrong = (member: string, answer: string, wanted: string): RangeError =>
-    new RangeError(`the codec's ${member} answered ${answer}: it must be ${wanted}`)
-  const size = codec.sizeOf(item)
-  if (!(typeof size === 'number' && size >= 0 && size <= Number.MAX_SAFE_INTEGER))
-    throw wrong('sizeOf', String(size), 'a number from 0')
-  const encoded = codec.toText(item)
-  if (typeof encoded !== 'string') throw wrong('toText', typeof encoded, 'a string')
-  return { item, size, text: encoded }
-}
 
 /** The key of a bookmark, because a name may be longer than a key of lmdb, and may be no UTF-8. */
 const keyOf = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')

@@ -5,10 +5,11 @@
  * @module
  */
 import { crc32 } from 'node:zlib'
-import { retryable, valueOr } from '../../core/failure.ts'
-import type { Outcome, Progress } from '../../core/outcome.ts'
-import type { DeadLetter, Entry } from '../outbox.ts'
+import { valueOr } from '../../core/failure.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import { aboutJson, type About } from '../stored.ts'
 import type { ItemCodec } from '../factory.ts'
+import type { DeadLetter, Entry } from '../outbox.ts'
 
 const SIZE_AT = 4
 const LENGTH_AT = 12
@@ -56,50 +57,6 @@ export const withAbout = (record: Buffer, about: string): Buffer =>
 export const sizeIn = (record: Buffer): number => {
   const size = record.length < HEAD ? 0 : record.readDoubleLE(SIZE_AT)
   return Number.isFinite(size) && size > 0 ? size : 0
-}
-
-/** The data of an item beside its body: of one that waits for a retry, and of a dead letter. */
-interface About {
-  readonly firstAttemptAt?: number | undefined
-  readonly progress?: Progress | undefined
-  /**
-   * Of a dead letter: its entry's id, the time of its end, and its outcome, whose item is the record's body.
-   */
-  readonly id?: string
-  readonly at?: number
-  readonly outcome?: Omit<Outcome<unknown>, 'item'>
-  /** The body is a record that could not be read. */
-  readonly corrupt?: true
-}
-
-const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
-
-/** JSON has no infinity and no NaN, but a sink of the host may put them into a failure: they are left out. */
-const finite = (_key: string, value: unknown): unknown =>
-  typeof value === 'number' && !Number.isFinite(value) ? undefined : value
-
-/** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
-const aboutJson = (about: About): string => {
-  try {
-    return JSON.stringify(about, finite)
-  } catch {
-    const { progress, outcome } = about
-    return JSON.stringify({
-      ...about,
-      ...(progress && { progress: { ...progress, lastFailure: UNWRITABLE } }),
-      ...(outcome && { outcome: { ...outcome, failure: UNWRITABLE } }),
-    })
-  }
-}
-
-/** The `about` of an entry that is put back. */
-export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
-  firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress })
-
-/** The `about` of a dead letter. */
-export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
-  const { id, firstAttemptAt, progress } = entry
-  return aboutJson({ id, at, firstAttemptAt, progress, outcome })
 }
 
 /** A record that cannot be read, as text: its bytes after the head. Bytes that are not text are replaced. */

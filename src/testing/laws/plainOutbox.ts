@@ -4,6 +4,7 @@
  * @module
  */
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
+import { partition } from 'fp-ts/lib/ReadonlyArray.js'
 import type { Clock } from '../../core/clock.ts'
 import { isDead, type Outcome } from '../../core/outcome.ts'
 import { full } from '../../core/refusal.ts'
@@ -46,10 +47,11 @@ export const plainOutbox = <A>(
     held.dead.push({ reason: 'ended', id: String(++held.ids), at: clock.now(), entry, outcome })
     evictedDeadLetters += held.dead.splice(0, held.dead.length - keepDead).length
   }
-  const filterDead = (stays: (deadLetter: EndedDeadLetter<A>) => boolean): number => {
-    const before = held.dead.length
-    held.dead = held.dead.filter(stays)
-    return before - held.dead.length
+  /** Answers the ids of those that go. */
+  const removeDead = (goes: (deadLetter: EndedDeadLetter<A>) => boolean): ReadonlyArray<string> => {
+    const { left: rest, right: gone } = partition(goes)(held.dead)
+    held.dead = [...rest]
+    return gone.map(({ id }) => id)
   }
   const rankOf = ({ due, entry }: Row<A>): number => (due === 0 ? 0 : rank(entry.item))
   const free = (): ReadonlyArray<Row<A>> =>
@@ -86,8 +88,8 @@ export const plainOutbox = <A>(
     dead: {
       list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
         held.dead.filter(({ id }) => Number(id) > Number(after)).slice(0, limit),
-      redrive: (matches) => filterDead((each) => !matches(each) || !isRight(add(each.entry.item))),
-      purge: (matches) => filterDead((each) => !matches(each)),
+      redrive: (matches) => removeDead((each) => matches(each) && isRight(add(each.entry.item))),
+      purge: (matches) => removeDead(matches).length,
     },
     stats: () => ({
       waiting: held.rows.length,

@@ -1,0 +1,98 @@
+import { backgroundClock, type Cancel, type Clock } from '../../core/clock.ts'
+import type { PostgresPool } from './statements.ts'
+
+/** Between two rings. A commit that notifies holds a lock of the whole server. */
+const RING_PAUSE = 5
+/** The pause before LISTEN is tried again. */
+const LISTEN_RETRY = 1_000
+/** When this process looks for what a transaction of its host added: 5, 20, 80 and 320 ms later. */
+const FIRST_LOOK = 5
+const LAST_LOOK = 320
+
+type Connection = Awaited<ReturnType<PostgresPool['connect']>>
+
+/**
+ * Tells the workers of a queue that there are new items, by LISTEN and NOTIFY. A bell that is not heard costs
+ * a look, which each worker takes from time to time.
+ */
+export const bellOf = (
+  pool: PostgresPool,
+  channel: string,
+  queue: string,
+  clock: Clock,
+  ring: () => Promise<unknown>,
+  heard: () => void,
+) => {
+  let connection: Connection | undefined
+  let isListening = false
+  let isClosed = false
+  let cancelRetry: Cancel = () => undefined
+  let cancelRing: Cancel | undefined
+  let cancelLook: Cancel = () => undefined
+  /** The delay of the look to come, and whether there was reason for a new one meanwhile. */
+  let lookDelay: number | undefined
+  let isAskedAgain = false
+
+  const cut = (): void => {
+    if (connection === undefined) return
+    connection.release(true)
+    connection = undefined
+    isListening = false
+    if (!isClosed) cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+  }
+  const listen = async (): Promise<void> => {
+    try {
+      connection = await pool.connect()
+      connection.on('error', cut)
+      connection.on('end', cut)
+      connection.on('notification', ({ payload }) => {
+        if (payload === queue) heard()
+      })
+      await connection.query(`listen ${channel}`)
+      isListening = true
+      if (isClosed) cut()
+      // What came before it was not heard.
+      else heard()
+    } catch {
+      if (connection !== undefined) cut()
+      else if (!isClosed) cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+    }
+  }
+
+  const lookIn = (delay: number): void => {
+    cancelLook()
+    isAskedAgain = false
+    lookDelay = delay
+    cancelLook = clock.schedule(delay, () => {
+      lookDelay = undefined
+      heard()
+      if (isAskedAgain) lookIn(FIRST_LOOK)
+      else if (delay < LAST_LOOK) lookIn(delay * 4)
+    })
+  }
+
+  return {
+    listen: (): void => void listen(),
+    isListening: (): boolean => isListening,
+    /** Rings a little later, once for all calls until then. */
+    ring: (): void => {
+      cancelRing ??= clock.schedule(RING_PAUSE, () => {
+        cancelRing = undefined
+        // A worker that does not hear it looks by itself.
+        ring().catch(() => undefined)
+      })
+    },
+    /** Looks soon, and again later: the host's transaction commits at a time of its own. */
+    lookSoon: (): void => {
+      if (lookDelay === FIRST_LOOK) isAskedAgain = true
+      else lookIn(FIRST_LOOK)
+    },
+    close: (): void => {
+      isClosed = true
+      cancelRetry()
+      cancelRing?.()
+      cancelLook()
+      cut()
+    },
+  }
+}

@@ -1,0 +1,184 @@
+import { constVoid } from 'fp-ts/lib/function.js'
+import { queue as queueOf } from '../../core/queue.ts'
+import type { Entry, LeaseLimits } from '../outbox.ts'
+import type { Ask, LeasedRow } from './statements.ts'
+import type { Worker } from './worker.ts'
+
+/** The most entries that are leased ahead of the relay. */
+const MAX_AHEAD = 1_000
+
+export type Leasing<A> = ReturnType<typeof leasingOf<A>>
+
+/** The entries that this process has leased, and those of them that the relay has not asked for yet. */
+export const leasingOf = <A>(
+  ask: Ask,
+  queue: string,
+  me: Worker,
+  read: (row: LeasedRow) => Entry<A> | undefined,
+) => {
+  /** All that is leased here, by id: whether it has a key. */
+  const leased = new Map<string, boolean>()
+  /** New entries that the relay has not asked for. */
+  const ready = queueOf<Entry<A>>()
+  /** As many as the relay asked for at once: so many are leased ahead, and no worker hoards. */
+  let wanted = 0
+  let mayHaveNew = true
+  /** When the next retry is due, by the server's time. */
+  let nextRetry = 0
+  /** Free rows before these places were leased: their index entries stay until a vacuum. */
+  let idFrom = '0'
+  let dueFrom = 0
+  /** Counts what makes the answer of a lease under way stale. */
+  let changes = 0
+  /** The answer of a statement that leases was lost, so rows may be leased that are not known here. */
+  let isUnsure = false
+  let fetching: Promise<unknown> | undefined
+  let isEnded = false
+
+  const look = (): void => {
+    changes++
+    mayHaveNew = true
+    nextRetry = dueFrom = 0
+    idFrom = '0'
+  }
+  const forget = (): void => {
+    leased.clear()
+    ready.drain()
+    look()
+  }
+  /** Makes the worker ready for a statement that leases. */
+  const prepare = async (): Promise<void> => {
+    if (isUnsure) {
+      await me.replace([...leased.keys()])
+      isUnsure = false
+    } else if (!me.isSure() && !(await me.renew()).alive) {
+      forget()
+      await me.register()
+    }
+  }
+  /** Runs a statement that leases. */
+  const leasing = async <T>(statement: () => Promise<T>): Promise<T> => {
+    await prepare()
+    try {
+      return await statement()
+    } catch (error) {
+      isUnsure = true
+      throw error
+    }
+  }
+
+  /** Leases retries, which it answers, and new entries, which are then ready. */
+  const fetchNext = async (retries: number): Promise<ReadonlyArray<Entry<A>>> => {
+    await prepare()
+    for (;;) {
+      const news = Math.max(0, wanted - ready.size())
+      if (isEnded || (retries === 0 && news === 0)) return []
+      const [start, before] = [idFrom, changes]
+      const rows = await leasing(() =>
+        ask('lease', [queue, me.id(), me.now(), retries, news, dueFrom, start]),
+      )
+      if (rows.length === 0) {
+        forget()
+        await me.register()
+        continue
+      }
+      const found = rows.filter(({ id }) => id !== '-1')
+      const isNew = ({ due }: LeasedRow): boolean => due === '0'
+      const old = found.filter((row) => !isNew(row))
+      old.sort((a, b) => Number(a.due) - Number(b.due) || Number(a.id) - Number(b.id))
+      const fresh = found.filter(isNew).sort((a, b) => Number(a.id) - Number(b.id))
+      const next = rows.find(({ id }) => id === '-1')?.due
+      const due = next == null ? Infinity : Number(next)
+      nextRetry = changes === before ? due : Math.min(due, nextRetry)
+      if (changes === before) {
+        dueFrom = old.length === retries && retries > 0 ? Number(old.at(-1)?.due) : 0
+        // After the last one it looks from the start: a transaction may have committed late.
+        idFrom = fresh.length === news ? (fresh.at(-1)?.id ?? start) : '0'
+        if (fresh.length < news && start === '0') mayHaveNew = false
+      }
+      const entries = old.flatMap(leasedEntry)
+      for (const entry of fresh.flatMap(leasedEntry)) ready.push(entry)
+      if (entries.length > 0 || ready.size() > 0 || !mayHaveNew) return entries
+    }
+  }
+  const leasedEntry = (row: LeasedRow): ReadonlyArray<Entry<A>> => {
+    leased.set(row.id, row.keyed)
+    const entry = read(row)
+    return entry === undefined ? [] : [entry]
+  }
+  const fetch = (retries: number): Promise<ReadonlyArray<Entry<A>>> => {
+    const mine = (fetching ?? Promise.resolve()).then(constVoid, constVoid).then(() => fetchNext(retries))
+    const ended = (): void => {
+      if (fetching === mine) fetching = undefined
+    }
+    mine.then(ended, ended)
+    fetching = mine
+    return mine
+  }
+  const handOut = (count: number): ReadonlyArray<Entry<A>> => {
+    const entries: Array<Entry<A>> = []
+    while (entries.length < count && ready.size() > 0) {
+      const entry = ready.shift()
+      if (entry !== undefined) entries.push(entry)
+    }
+    // An error shows when the relay waits for entries.
+    if (mayHaveNew && fetching === undefined && ready.size() < wanted / 2) fetch(0).catch(constVoid)
+    return entries
+  }
+
+  return {
+    leased,
+    leasing,
+    isUnsure: (): boolean => isUnsure,
+    lease: (limits: LeaseLimits) => {
+      const { count, retriesOnly = false } = limits
+      if (isEnded || count <= 0) return []
+      if (!retriesOnly) wanted = Math.min(MAX_AHEAD, Math.max(wanted, count))
+      const retries = Math.min(count, limits.retries)
+      if (!me.isSure() || (retries > 0 && nextRetry <= me.now()))
+        return fetch(retries).then((old) => (retriesOnly ? old : [...old, ...handOut(count - old.length)]))
+      if (retriesOnly) return []
+      if (ready.size() >= count || !mayHaveNew) return handOut(count)
+      return fetch(0).then(() => handOut(count))
+    },
+    nextDue: (retriesOnly = false): number | undefined => {
+      if (isEnded) return undefined
+      if (!retriesOnly && (ready.size() > 0 || mayHaveNew)) return 0
+      return nextRetry === Infinity ? undefined : me.fromServer(nextRetry)
+    },
+    /** Whether new items may be leased as they are stored: nothing older waits, and they are wanted now. */
+    hasRoomFor: (count: number): boolean => !mayHaveNew && !isEnded && ready.size() + count <= wanted,
+    /** An item was stored. If it is leased, it is ready. */
+    stored: (entry: Entry<A>, worker: string | null, isKeyed: boolean): boolean => {
+      const isMine = worker !== null && worker === me.id()
+      if (isMine) {
+        leased.set(entry.id, isKeyed)
+        ready.push(entry)
+      }
+      return isMine
+    },
+    /** There may be new entries. */
+    mayHaveMore: (): void => {
+      changes++
+      mayHaveNew = true
+    },
+    putBack: (due: number): void => {
+      changes++
+      nextRetry = Math.min(nextRetry, due)
+      dueFrom = Math.min(dueFrom, due)
+    },
+    /** It is the turn of an item that may be older than those that were leased. */
+    turned: (): void => {
+      changes++
+      mayHaveNew = true
+      idFrom = '0'
+    },
+    look,
+    /** The worker was ended by another: its leases are theirs. */
+    forget,
+    idle: async (): Promise<void> => {
+      isEnded = true
+      await fetching?.then(constVoid, constVoid)
+    },
+  }
+}

@@ -1,0 +1,129 @@
+/** The statements of an outbox in PostgreSQL, each one round trip, and the connections that run them. */
+
+/** A query as the package pg takes it. With a name it is prepared once for each connection. @inline */
+interface Query {
+  readonly name?: string
+  readonly text: string
+  readonly values?: ReadonlyArray<unknown>
+}
+
+/** The answer to a query, whose rows a caller describes. @inline */
+interface Answer {
+  readonly rows: ReadonlyArray<unknown>
+}
+
+/** A connection that is taken out of a pool, for LISTEN. @inline */
+interface Listener {
+  readonly query: (text: string) => Promise<unknown>
+  readonly on: (event: 'notification' | 'error' | 'end', call: (about: { payload?: string }) => void) => unknown
+  readonly release: (isBroken: boolean) => void
+}
+
+/** A `Pool` of the package pg, or another one with these functions. */
+export interface PostgresPool {
+  readonly query: (query: Query) => Promise<Answer>
+  readonly connect: () => Promise<Listener>
+  /** With a `max` of 1 the outbox does not LISTEN: that would take the only connection. */
+  readonly options?: { readonly max?: number | undefined }
+}
+
+type Run = (text: string, values: Array<unknown>) => unknown
+
+/**
+ * A transaction of the host, over any driver: a client of pg, a function that runs a statement in it, or an
+ * object with `executeSql`. Parameters are `$1`, `$2`, …; arrays are passed as arrays.
+ */
+export type TransactionClient = Run | { readonly query: Run } | { readonly executeSql: Run }
+
+/** The function that runs a statement in a transaction of the host. */
+export const runIn = (client: TransactionClient): Run => {
+  if (typeof client === 'function') return client
+  return (text, values) => ('query' in client ? client.query(text, values) : client.executeSql(text, values))
+}
+
+/** A leased row. The row with the id -1 holds the next due time of a retry. */
+export interface LeasedRow {
+  readonly id: string
+  readonly due: string | null
+  readonly about: string | null
+  readonly item: string
+  readonly size: number
+  readonly keyed: boolean
+}
+
+/** A row of a dead letter. */
+export interface DeadRow {
+  readonly id: string
+  readonly at: string
+  readonly about: string | null
+  readonly size: number
+  readonly item: string
+}
+
+interface Rows {
+  readonly version: { readonly version: number }
+  readonly use: { readonly kind: string; readonly owner: string | null }
+  readonly register: { readonly id: string }
+  readonly renew: { readonly alive: boolean; readonly gone: number; readonly now: string }
+  readonly enqueue: { readonly id: string; readonly worker: string | null }
+  readonly lease: LeasedRow
+  readonly ack: { readonly id: string; readonly size: number }
+  readonly nack: unknown
+  readonly leave: unknown
+  readonly retire: unknown
+  readonly count: { readonly waiting: string; readonly bytes: number; readonly dead: string }
+  readonly listDead: DeadRow
+  readonly addDead: unknown
+  readonly evict: unknown
+  readonly redrive: { readonly id: string }
+  readonly purge: { readonly id: string }
+  readonly ring: unknown
+}
+
+/** The texts by name, for one schema. */
+const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
+  version: `select version from ${schema}.version`,
+  use: `with added as (insert into ${schema}.queue (queue, kind, owner) values ($1, $2, $3)
+      on conflict do nothing returning kind, owner)
+    select kind, owner from added union all select kind, owner from ${schema}.queue where queue = $1`,
+  register: `insert into ${schema}.worker (queue, expires) values ($1, $2) returning id`,
+  renew: `select * from ${schema}.renew($1, $2, $3, $4)`,
+  enqueue: `select * from ${schema}.enqueue($1, $2, $3, $4, $5)`,
+  lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7)`,
+  ack: `select * from ${schema}.ack($1, $2, $3, $4, $5, $6)`,
+  nack: `select from ${schema}.nack($1, $2, $3, $4)`,
+  leave: `select from ${schema}.leave($1, $2, $3)`,
+  retire: `select from ${schema}.retire($1, $2, $3, $4)`,
+  count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
+    (select count(*) from ${schema}.dead where queue = $1) as dead from ${schema}.item where queue = $1`,
+  listDead: `select * from ${schema}.dead where queue = $1 and id > $2 order by id limit $3`,
+  addDead: `insert into ${schema}.dead (queue, at, key, size, about, item)
+    values ($1, $2, $3, $4, $5, $6)`,
+  evict: `delete from ${schema}.dead where queue = $1 and id <= (
+    select id from ${schema}.dead where queue = $1 order by id desc offset $2 limit 1) returning id`,
+  redrive: `select * from ${schema}.redrive($1, $2)`,
+  purge: `delete from ${schema}.dead where queue = $1 and id = any($2) returning id`,
+  ring: `select pg_notify('${schema}', $1)`,
+})
+
+export type Ask = ReturnType<typeof statementsOf>['ask']
+
+/** The statements over a pool. `isPrepared`: each connection prepares them once. */
+export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boolean) => {
+  const texts = textsIn(schema)
+  return {
+    /** Runs a statement in a transaction of its own. */
+    ask: async <N extends keyof Rows>(
+      name: N,
+      values: ReadonlyArray<unknown> = [],
+    ): Promise<ReadonlyArray<Rows[N]>> => {
+      const named = isPrepared ? { name: `${schema}_${name}` } : {}
+      const { rows } = await pool.query({ ...named, text: texts[name], values })
+      // The text of this name answers these rows.
+      return rows as ReadonlyArray<Rows[N]>
+    },
+    /** The statement that adds items, for a transaction of the host. */
+    enqueueText: texts.enqueue,
+    ringText: texts.ring,
+  }
+}

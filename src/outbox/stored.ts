@@ -1,0 +1,68 @@
+/** How an item is stored: its text and its size, and the data beside it as JSON. */
+import { retryable } from '../core/failure.ts'
+import type { Outcome, Progress } from '../core/outcome.ts'
+import type { ItemCodec } from './factory.ts'
+import type { Entry } from './outbox.ts'
+
+/** An item to store. */
+export interface Offer<A> {
+  readonly item: A
+  readonly size: number
+  readonly text: string
+}
+
+/** An item with its size and text. A codec may be untyped, and a wrong size would spoil the counters. */
+export const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
+  const wrong = (member: string, answer: string, wanted: string): RangeError =>
+    new RangeError(`the codec's ${member} answered ${answer}: it must be ${wanted}`)
+  const size = codec.sizeOf(item)
+  if (!(typeof size === 'number' && size >= 0 && size <= Number.MAX_SAFE_INTEGER))
+    throw wrong('sizeOf', String(size), 'a number from 0')
+  const encoded = codec.toText(item)
+  if (typeof encoded !== 'string') throw wrong('toText', typeof encoded, 'a string')
+  return { item, size, text: encoded }
+}
+
+/** The data beside an item that waits for a retry, and beside a dead letter. */
+export interface About {
+  readonly firstAttemptAt?: number | undefined
+  readonly progress?: Progress | undefined
+  /**
+   * Of a dead letter: its entry's id, the time of its end, and its outcome, whose item is the record's body.
+   */
+  readonly id?: string
+  readonly at?: number
+  readonly outcome?: Omit<Outcome<unknown>, 'item'>
+  /** The body is a record that could not be read. */
+  readonly corrupt?: true
+}
+
+const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
+
+/** JSON has no infinity and no NaN, but a sink of the host may put them into a failure: they are left out. */
+const finite = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? undefined : value
+
+/** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
+export const aboutJson = (about: About): string => {
+  try {
+    return JSON.stringify(about, finite)
+  } catch {
+    const { progress, outcome } = about
+    return JSON.stringify({
+      ...about,
+      ...(progress && { progress: { ...progress, lastFailure: UNWRITABLE } }),
+      ...(outcome && { outcome: { ...outcome, failure: UNWRITABLE } }),
+    })
+  }
+}
+
+/** The `about` of an entry that is put back. */
+export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
+  firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress })
+
+/** The `about` of a dead letter. */
+export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
+  const { id, firstAttemptAt, progress } = entry
+  return aboutJson({ id, at, firstAttemptAt, progress, outcome })
+}
