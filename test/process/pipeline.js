@@ -30,7 +30,7 @@ let end = () => undefined
 const share = async () => {
   const { default: pg } = await import('pg')
   const { both, deadline, exponential } = await import('../../dist/policy/index.js')
-  const { postgres } = await import('../../dist/outbox/postgres/index.js')
+  const { postgres } = await import('../../dist/outbox/postgres/postgresOutbox.js')
   const pool = new pg.Pool({ connectionString: path, max: 5 })
   pool.on('error', () => undefined)
   end = () => pool.end()
