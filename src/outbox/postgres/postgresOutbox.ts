@@ -25,6 +25,8 @@ import { runIn, statementsOf } from './statements.ts'
 import type { LeasedRow, PostgresPool, TransactionClient } from './statements.ts'
 import { workerOf } from './worker.ts'
 
+export { migrate } from './schema.ts'
+
 /** An outbox in PostgreSQL. */
 export interface PostgresOptions {
   /** A `Pool` of the package pg. It stays the caller's: close it after the outbox. LISTEN takes one client. */
