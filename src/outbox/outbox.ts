@@ -126,6 +126,11 @@ export interface Outbox<A> {
   readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<A>>>
   /** Puts leased entries back, with their new progress, until `due` (milliseconds since 1970). */
   readonly nack: (list: ReadonlyArray<Nack<A>>) => Awaitable<void>
+  /**
+   * Adds all items in a transaction of the host, or none: `Full` comes before any statement. An error of the
+   * client is thrown as it is. They are delivered after the commit. Left out: it has no transactions.
+   */
+  readonly enqueueIn?: (client: TransactionClient, items: ReadonlyArray<A>) => Promise<Either<Full, void>>
   /** Removes leased entries that have ended. Rejected and expired ones become dead letters. */
   readonly ack: (list: ReadonlyArray<Ack<A>>) => Awaitable<void>
   /** Adds a dead letter for an item that found no room. Left out: such items are only reported. */
@@ -150,6 +155,21 @@ export interface Outbox<A> {
   readonly stats: () => OutboxStats
   /** Releases resources and deletes nothing. Idempotent. Open writes are finished, also after `timeout`. */
   readonly close: (options?: WaitOptions) => Promise<void>
+}
+
+/** Runs a statement in a transaction of the host. Parameters are `$1`, `$2`, …; arrays stay arrays. @inline */
+export type RunStatement = (text: string, values: Array<unknown>) => unknown
+
+/**
+ * A transaction of the host, over any driver: a client of pg, a function that runs a statement in it, or an
+ * object with `executeSql`.
+ */
+export type TransactionClient =
+  RunStatement | { readonly query: RunStatement } | { readonly executeSql: RunStatement }
+
+/** An outbox to which a transaction of the host can add. */
+export interface TransactionalOutbox<A> extends Outbox<A> {
+  readonly enqueueIn: NonNullable<Outbox<A>['enqueueIn']>
 }
 
 /** An entry to put back. */
