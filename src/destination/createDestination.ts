@@ -117,7 +117,8 @@ export const openDestination = (
   const opened = options.outbox
     ? openOutbox(options.outbox, { codec: storedEvents, clock, onCorrupt, ...(orderBy && { keyOf }) })
     : memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf })
-  const isOrdered = orderBy === undefined || opened.orders === true
+  // Only a factory was given the key.
+  const isOrdered = orderBy === undefined || (typeof options.outbox === 'function' && opened.orders === true)
   const outbox = isOrdered ? opened : ordered(opened, keyOf, defectIn('the outbox'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
