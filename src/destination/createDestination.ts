@@ -224,6 +224,7 @@ export const openDestination = (
       bytes: outbox.stats().bytes,
       evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
       urls: urls.stats(),
+      ...(!work.isOpen() && { opening: true }),
     }),
     isEnabled: () => enabled,
     isClosing: life.isClosing,
@@ -239,7 +240,7 @@ export const openDestination = (
       enabled = false
     },
     idle: async () => {
-      const isIdle = (): boolean => work.totals().waiting === 0 || work.isAborted()
+      const isIdle = (): boolean => (work.isOpen() && work.totals().waiting === 0) || work.isAborted()
       // More may be accepted in the turn in which the wait ends.
       do await until(clock, work.changes$, Infinity, isIdle)
       while (!isIdle())

@@ -27,7 +27,7 @@ export interface WriteBehindOptions<A> extends Bounds {
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
   /** The relay that leases from here. It is made afterwards. */
-  readonly work: () => Pick<Relay<A>, 'recall' | 'renamed' | 'added' | 'poll'>
+  readonly work: () => Pick<Relay<A>, 'recall' | 'renamed' | 'added' | 'poll' | 'isOpen'>
   readonly failed: (error: unknown) => void
 }
 
@@ -86,6 +86,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   /** Stores the items that arrive, one list after the other. Never rejects. */
   const storeAll = async (): Promise<void> => {
     while (storing.length === 0 && arriving.size() > 0 && pause === undefined && !isClosed) {
+      if (!work().isOpen()) return
       storing = arriving.drain()
       let answers: Awaited<ReturnType<typeof store.enqueue>> = []
       try {
@@ -226,6 +227,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     /** Whether items are on their way into the store. */
     isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),
     isKept: (): boolean => isKept,
+    /** Stores what arrived before the store was open. */
+    storeSoon,
     /** A check whether everything accepted so far is stored, or has ended. */
     stored: (): (() => boolean) => {
       const last = arrived
