@@ -82,11 +82,11 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   }
 
   const isOver = (): boolean => isClosed
+  const mayStore = (): boolean => arriving.size() > 0 && pause === undefined && !isClosed && work().isOpen()
 
   /** Stores the items that arrive, one list after the other. Never rejects. */
   const storeAll = async (): Promise<void> => {
-    while (storing.length === 0 && arriving.size() > 0 && pause === undefined && !isClosed) {
-      if (!work().isOpen()) return
+    while (storing.length === 0 && mayStore()) {
       storing = arriving.drain()
       let answers: Awaited<ReturnType<typeof store.enqueue>> = []
       try {
@@ -225,7 +225,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     fullFor,
     unstored,
     /** Whether items are on their way into the store. */
-    isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),
+    isStoring: (): boolean => storing.length > 0 || mayStore(),
     isKept: (): boolean => isKept,
     /** Stores what arrived before the store was open. */
     storeSoon,
