@@ -98,7 +98,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const sending = deliveries<A, D>(options, own, at, save, () => poll())
-  const held = leases(outbox, at, sizeOf, book, isItem)
+  const held = leases(outbox, at, shape, book, isItem)
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
