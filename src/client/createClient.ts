@@ -17,7 +17,7 @@ import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay, type Relay } from '../outbox/relay.ts'
 import { storeLimit } from '../outbox/storeLimit.ts'
-import { batchOf, unsavedBatches, type Shape } from '../outbox/take.ts'
+import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
@@ -62,7 +62,7 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
   const bytes = maxBatchBytes - FRAME_BYTES + COMMA
   return {
     take: batchOf({ count, bytes, delay, delayAfter: 'start', concurrency }),
-    maxUnsaved: unsavedBatches(count, concurrency),
+    maxUnsaved: () => count * Math.max(MIN_UNSAVED, concurrency),
     sizeOf: ({ byteLength }) => byteLength + COMMA,
     toItem: (entries, closedBy) => {
       const members = entries.map(({ item }) => item)

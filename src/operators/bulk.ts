@@ -1,7 +1,7 @@
 import { valueOr } from '../core/failure.ts'
 import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
-import { batchOf, unsavedBatches, type Shape } from '../outbox/take.ts'
+import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 
 /**
  * How many items one delivery to a bulk sink has.
@@ -40,19 +40,22 @@ export const lists = <A>(
   { maxCount, maxBytes, maxDelay }: Decoded<typeof bulkShape>,
   maxInFlight: number,
   sizeOf: (item: A) => number,
-): Shape<A, ReadonlyArray<A>> => {
-  const concurrency = Math.max(1, Math.floor(maxInFlight / maxCount))
-  return {
-    take: batchOf({ count: maxCount, bytes: maxBytes, delay: maxDelay, delayAfter: 'entry', concurrency }),
-    maxUnsaved: unsavedBatches(maxCount, concurrency),
-    // An item of an earlier run must be able to end, whatever `sizeOf` says now.
-    sizeOf: (item) =>
-      valueOr(0, () => {
-        const size = sizeOf(item)
-        return size >= 0 && size < Infinity ? size : 0
-      }),
-    toItem: (entries) => entries.map(({ item }) => item),
-    isBatch: true,
-    maxHold: 0,
-  }
-}
+): Shape<A, ReadonlyArray<A>> => ({
+  take: batchOf({
+    count: maxCount,
+    bytes: maxBytes,
+    delay: maxDelay,
+    delayAfter: 'entry',
+    concurrency: Math.max(1, Math.floor(maxInFlight / maxCount)),
+  }),
+  maxUnsaved: () => Math.max(MIN_UNSAVED * maxCount, maxInFlight),
+  // An item of an earlier run must be able to end, whatever `sizeOf` says now.
+  sizeOf: (item) =>
+    valueOr(0, () => {
+      const size = sizeOf(item)
+      return size >= 0 && size < Infinity ? size : 0
+    }),
+  toItem: (entries) => entries.map(({ item }) => item),
+  isBatch: true,
+  maxHold: 0,
+})

@@ -27,7 +27,7 @@ import { opening } from './opening.ts'
 import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
 import { storeLimit, type StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY, isAcks, storeWrites, type Write } from './storeWrites.ts'
-import { MIN_UNSAVED, type Next, type Start } from './take.ts'
+import type { Next, Start } from './take.ts'
 
 export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {
   readonly outbox: Outbox<A>
@@ -54,7 +54,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { isFull = () => false, isItem, isStoring } = options
   const { take, sizeOf, isBatch } = shape
   const isShared = outbox.watch !== undefined
-  const maxUnsaved = isShared || isBatch ? shape.maxUnsaved : MIN_UNSAVED
+  const maxUnsaved = shape.maxUnsaved(isShared)
   const window = deadlineOf(retry)
   const own = ownContext()
   const changes = new Subject<void>()

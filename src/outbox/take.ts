@@ -72,8 +72,8 @@ export type Take = (at: Moment) => Next
 /** How entries become deliveries. `D` is the item of a delivery. */
 export interface Shape<A, D> {
   readonly take: Take
-  /** How many results may be unsaved while deliveries go on, in an outbox with `watch` or of batches. */
-  readonly maxUnsaved: number
+  /** How many results may be unsaved while deliveries go on. A crash repeats their deliveries. */
+  readonly maxUnsaved: (isShared: boolean) => number
   /** What an item counts in a line. */
   readonly sizeOf: (item: A) => number
   readonly toItem: (entries: ReadonlyArray<Entry<A>>, closedBy: ClosedBy) => D
@@ -94,7 +94,7 @@ const start = (from: Start['from'], count: number, bytes: number, closedBy: Clos
 const ONE_RETRY = start('retries', 1, Infinity, 'count')
 const ONE_FRESH = start('fresh', 1, Infinity, 'count')
 
-/** Results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
+/** Deliveries that may have unsaved results, in any outbox. */
 export const MIN_UNSAVED = 16
 
 /** Each entry is a delivery. Retries take at most half of the places, and at least one. */
@@ -119,7 +119,7 @@ const takeOne = (maxInFlight: number): Take => {
 export const one = <A>(maxInFlight: number): Shape<A, A> => ({
   take: takeOne(maxInFlight),
   // A server takes milliseconds for each list.
-  maxUnsaved: Math.max(MIN_UNSAVED, Math.floor(maxInFlight / 4)),
+  maxUnsaved: (isShared) => (isShared ? Math.max(MIN_UNSAVED, Math.floor(maxInFlight / 4)) : MIN_UNSAVED),
   sizeOf: () => 0,
   // A delivery has at least one entry.
   toItem: (entries) => (entries[0] as Entry<A>).item,
@@ -137,10 +137,6 @@ export interface BatchBounds {
   /** Deliveries at a time. With 1 nothing new starts while a retry waits, which keeps the order. */
   readonly concurrency: number
 }
-
-/** The `maxUnsaved` of batches: as many full ones, so that one alone does not stop the next. */
-export const unsavedBatches = (count: number, concurrency: number): number =>
-  count * Math.max(MIN_UNSAVED, concurrency)
 
 /** New entries are leased into the forming batch, one for each free place. A retried batch is apart. */
 export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchBounds): Take => {
