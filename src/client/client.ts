@@ -96,6 +96,8 @@ export interface ClientStats extends Totals {
   readonly attempts: number
   /** Requests that were started; more than attempts where a refused batch was divided. */
   readonly requests: number
+  /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
+  readonly opening?: true
 }
 
 /**

@@ -17,7 +17,7 @@ import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay, type Relay } from '../outbox/relay.ts'
 import { storeLimit } from '../outbox/storeLimit.ts'
-import { batchOf, type Shape } from '../outbox/take.ts'
+import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
@@ -62,6 +62,7 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
   const bytes = maxBatchBytes - FRAME_BYTES + COMMA
   return {
     take: batchOf({ count, bytes, delay, delayAfter: 'start', concurrency }),
+    maxUnsaved: () => count * Math.max(MIN_UNSAVED, concurrency),
     sizeOf: ({ byteLength }) => byteLength + COMMA,
     toItem: (entries, closedBy) => {
       const members = entries.map(({ item }) => item)
@@ -152,7 +153,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     shape: batches(settings, sent, onEvent),
     isFull: () => boundFor(largest) !== undefined,
     isItem: isMessage,
-    ...(behind && { isStoring: behind.isStoring }),
+    ...(behind && { isStoring: behind.isStoring, storeChanged: behind.storeSoon }),
     ended: (outcome) => outcomes.next(outcome),
   })
   const leaves = (): void => {
@@ -279,6 +280,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       bytes: outbox.stats().bytes,
       notPersisted: behind === undefined ? work.waiting() : behind.unstored(),
       ...sent,
+      ...(!work.isOpen() && { opening: true }),
     }),
     [Symbol.asyncDispose]: async () => {
       await close(CLOSE_TIMEOUT)

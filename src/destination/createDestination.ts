@@ -117,7 +117,8 @@ export const openDestination = (
   const opened = options.outbox
     ? openOutbox(options.outbox, { codec: storedEvents, clock, onCorrupt, ...(orderBy && { keyOf }) })
     : memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf })
-  const isOrdered = orderBy === undefined || opened.orders === true
+  // Only a factory was given the key.
+  const isOrdered = orderBy === undefined || (typeof options.outbox === 'function' && opened.orders === true)
   const outbox = isOrdered ? opened : ordered(opened, keyOf, defectIn('the outbox'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
@@ -223,6 +224,7 @@ export const openDestination = (
       bytes: outbox.stats().bytes,
       evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
       urls: urls.stats(),
+      ...(!work.isOpen() && { opening: true }),
     }),
     isEnabled: () => enabled,
     isClosing: life.isClosing,
@@ -238,7 +240,7 @@ export const openDestination = (
       enabled = false
     },
     idle: async () => {
-      const isIdle = (): boolean => work.totals().waiting === 0 || work.isAborted()
+      const isIdle = (): boolean => (work.isOpen() && work.totals().waiting === 0) || work.isAborted()
       // More may be accepted in the turn in which the wait ends.
       do await until(clock, work.changes$, Infinity, isIdle)
       while (!isIdle())

@@ -87,6 +87,8 @@ export interface DestinationStats extends Totals {
   readonly evictedDeadLetters: number
   /** Attempts by URL; the key is the name of its sink. */
   readonly urls: Readonly<Record<string, UrlStats>>
+  /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
+  readonly opening?: true
 }
 
 /** A webhook destination. */

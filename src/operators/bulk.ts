@@ -1,7 +1,7 @@
 import { valueOr } from '../core/failure.ts'
 import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
-import { batchOf, type Shape } from '../outbox/take.ts'
+import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 
 /**
  * How many items one delivery to a bulk sink has.
@@ -48,6 +48,7 @@ export const lists = <A>(
     delayAfter: 'entry',
     concurrency: Math.max(1, Math.floor(maxInFlight / maxCount)),
   }),
+  maxUnsaved: () => Math.max(MIN_UNSAVED * maxCount, maxInFlight),
   // An item of an earlier run must be able to end, whatever `sizeOf` says now.
   sizeOf: (item) =>
     valueOr(0, () => {

@@ -11,7 +11,7 @@ import { queue } from '../core/queue.ts'
 import type { Ledger } from './ledger.ts'
 import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
-import { NOTHING, type Line, type Moment } from './take.ts'
+import { NOTHING, type Line, type Moment, type Shape } from './take.ts'
 
 const NONE: ReadonlyArray<never> = []
 
@@ -117,7 +117,7 @@ export const startOf = <A>(
 export const leases = <A>(
   outbox: Outbox<A>,
   at: ReturnType<typeof startOf<A>>,
-  sizeOf: (item: A) => number,
+  { sizeOf, isBatch }: Pick<Shape<A, unknown>, 'sizeOf' | 'isBatch'>,
   book: Ledger<A>,
   isItem: ((item: unknown) => boolean) | undefined,
 ) => {
@@ -149,7 +149,6 @@ export const leases = <A>(
       if (found !== entries)
         book.storeFailed(new TypeError('the outbox handed out something that is no entry'))
       const isRetries = asked.retriesOnly === true
-      if (!isRetries && entries.length >= asked.count) at.unleased = UNKNOWN
       book.leased(found)
       let strangers: ReadonlyArray<Entry<A>> = NONE
       const before = at.retries.count
@@ -158,9 +157,12 @@ export const leases = <A>(
         else if (entry.progress === undefined) at.fresh.push(entry)
         else at.retries.push(entry)
       }
+      const isAll = found.length >= asked.count
       // A store may give a part of what is due. If it gave all retries asked for, only retries may be left.
-      const isPart = found.length > 0 && at.retries.count - before < asked.retries
-      if (isPart || found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
+      const isPart = found.length > 0 && (isBatch || at.retries.count - before < asked.retries)
+      if (isPart || isAll) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
+      const isMore = isAll || (isBatch && isPart && at.nextDue() <= at.now)
+      if (isMore && !isRetries) at.unleased = UNKNOWN
       return strangers
     },
     /** There is an item more to lease. */

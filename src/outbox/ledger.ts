@@ -24,16 +24,19 @@ interface Segment {
  * belongs to the segment in which it was accepted. Its id is remembered only while a flush waits; without
  * it, it belongs to the oldest segment.
  */
-const flushBarrier = (live: number) => {
+const flushBarrier = () => {
   /** The segments that a flush waits for, oldest first. */
   const flushing: Segment[] = []
-  let current: Segment = { number: 0, live }
+  let current: Segment = { number: 0, live: 0 }
   const segments = new Map<string, Segment>()
 
   return {
     accepted: (id: string): void => {
       current.live++
       if (flushing.length > 0) segments.set(id, current)
+    },
+    found: (entries: number): void => {
+      current.live += entries
     },
     /** An entry has another id: it was stored. */
     renamed: (from: string, to: string): void => {
@@ -95,9 +98,8 @@ export const ledger = <A>(
   const log = allListeners(onEvent)
   /** Others change it too: only the store knows what waits. */
   const isShared = outbox.watch !== undefined
-  const found = isShared ? 0 : outbox.stats().waiting
-  const counts = counters(found)
-  const barrier = flushBarrier(found)
+  const counts = counters()
+  const barrier = flushBarrier()
   const reports = serialQueue()
   const drops: Array<Ended<A>> = []
   let isReportingDrop = false
@@ -113,6 +115,14 @@ export const ledger = <A>(
       log({ _tag: 'Defect', at: now(), where, error })
   const storeFailed = defectIn('outbox')
   const listenerFailed = defectIn('outcome listener')
+
+  /** What it holds of earlier counts as accepted. */
+  const opened = (): void => {
+    const found = isShared ? 0 : Math.max(0, outbox.stats().waiting - counts.waiting())
+    counts.accept(found)
+    barrier.found(found)
+  }
+  opened()
 
   const accept = (item: A, id: string | undefined): void => {
     counts.accept()
@@ -143,6 +153,7 @@ export const ledger = <A>(
     log,
     defectIn,
     storeFailed,
+    opened,
     /** A call that adds items waits for the store. Items that come out before its answer count with it. */
     asked: (items: number): void => {
       calls += items

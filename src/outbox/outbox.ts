@@ -29,7 +29,10 @@ export interface Entry<out A> {
   readonly progress: Progress | undefined
 }
 
-/** The contents of an outbox and its bounds. A hint: in a shared store it may be a few seconds old. */
+/**
+ * The contents of an outbox and its bounds. A hint in a shared store: own changes count at once, those of
+ * others within 5 s, or 100 times what a count takes if that is longer.
+ */
 export interface OutboxStats {
   /** Items that were enqueued and have not ended. Includes leased ones. */
   readonly waiting: number
@@ -80,7 +83,7 @@ export const DEAD_PAGE = 1_000
 export interface DeadLetters<A> {
   /** One page. A page shorter than its limit is the last. */
   readonly list: (page?: DeadPage) => Awaitable<ReadonlyArray<DeadLetter<A>>>
-  /** Moves matching items back to wait, as new ones, while there is room. Answers their ids as dead letters. */
+  /** Moves matching items back to wait, as new ones, while there is room. Answers the ids that they had. */
   readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Awaitable<ReadonlyArray<string>>
   /** Deletes matching dead letters. Answers how many. */
   readonly purge: (matches: (deadLetter: DeadLetter<A>) => boolean) => Awaitable<number>
@@ -105,8 +108,8 @@ export interface LeaseLimits {
  *
  * Each entry is leased to one relay at a time. A leased entry that was neither acked nor nacked waits again
  * when the outbox is reopened, or when its lease has expired. An outbox with expiring leases renews them
- * itself. A late `ack` or `nack` of an entry that was leased to another relay meanwhile is fulfilled and
- * changes nothing.
+ * itself: a lease holds for its lease time after the last sign of life of its process. A late `ack` or `nack`
+ * of an entry that was leased to another relay meanwhile is fulfilled and changes nothing.
  */
 export interface Outbox<A> {
   /**
@@ -126,6 +129,11 @@ export interface Outbox<A> {
   readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<A>>>
   /** Puts leased entries back, with their new progress, until `due` (milliseconds since 1970). */
   readonly nack: (list: ReadonlyArray<Nack<A>>) => Awaitable<void>
+  /**
+   * Adds all items in a transaction of the host, or none: `Full` comes before any statement. An error of the
+   * client is thrown as it is. They are delivered after the commit. Left out: it has no transactions.
+   */
+  readonly enqueueIn?: (client: TransactionClient, items: ReadonlyArray<A>) => Promise<Either<Full, void>>
   /** Removes leased entries that have ended. Rejected and expired ones become dead letters. */
   readonly ack: (list: ReadonlyArray<Ack<A>>) => Awaitable<void>
   /** Adds a dead letter for an item that found no room. Left out: such items are only reported. */
@@ -146,10 +154,25 @@ export interface Outbox<A> {
   /** It keeps the order within a key by itself: an entry is leased after the one before it has ended. */
   readonly orders?: true
   readonly dead: DeadLetters<A>
-  /** What it holds, as it is now. */
+  /** What it holds. Of one that opens later, nothing until then. */
   readonly stats: () => OutboxStats
   /** Releases resources and deletes nothing. Idempotent. Open writes are finished, also after `timeout`. */
   readonly close: (options?: WaitOptions) => Promise<void>
+}
+
+/** Runs a statement in a transaction of the host. Parameters are `$1`, `$2`, …; arrays stay arrays. @inline */
+export type RunStatement = (text: string, values: Array<unknown>) => unknown
+
+/**
+ * A transaction of the host, over any driver: a client of pg, a function that runs a statement in it, or an
+ * object with `executeSql`.
+ */
+export type TransactionClient =
+  RunStatement | { readonly query: RunStatement } | { readonly executeSql: RunStatement }
+
+/** An outbox to which a transaction of the host can add. */
+export interface TransactionalOutbox<A> extends Outbox<A> {
+  readonly enqueueIn: NonNullable<Outbox<A>['enqueueIn']>
 }
 
 /** An entry to put back. */

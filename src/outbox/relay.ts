@@ -23,6 +23,7 @@ import { lateEnd } from './decide.ts'
 import { deliveries, type DeliveriesOptions } from './deliveries.ts'
 import { UNKNOWN, leases, startOf } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
+import { opening } from './opening.ts'
 import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
 import { storeLimit, type StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY, isAcks, storeWrites, type Write } from './storeWrites.ts'
@@ -32,7 +33,7 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
   readonly outbox: Outbox<A>
   /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
   readonly isSynchronous?: boolean
-  /** Called a turn after the outbox reported changes made by others (`watch`). */
+  /** Called a turn after the outbox reported changes made by others (`watch`), and when it is open. */
   readonly storeChanged?: () => void
   /** Whether there may be no room for one more item. Default: there is room. */
   readonly isFull?: () => boolean
@@ -41,9 +42,6 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
   /** The limit of time for the calls of the store. */
   readonly limit?: StoreLimit
 }
-
-/** Lists of results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
-const MAX_UNSAVED = 16
 
 /** Answers of a redrive that are still to come. */
 const MANY = 1e9
@@ -56,6 +54,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { isFull = () => false, isItem, isStoring } = options
   const { take, sizeOf, isBatch } = shape
   const isShared = outbox.watch !== undefined
+  const maxUnsaved = shape.maxUnsaved(isShared)
   const window = deadlineOf(retry)
   const own = ownContext()
   const changes = new Subject<void>()
@@ -66,8 +65,13 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { now, storeFailed } = book
   const at = startOf(outbox, sizeOf, isFull, book)
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
-  /** A pass runs, or goes on after the answer to a lease, or in the next turn of the event loop. */
-  let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
+  const opened = (): void => {
+    book.opened()
+    storeChanged()
+  }
+  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(goOn, opened), storeFailed)
+  /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
+  let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
   /** Something may have changed for those who wait, and they are told after the pass. */
   let hasNews = false
 
@@ -90,11 +94,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const save = (write: Write<A>): void => {
     if (!isAcks(write)) book.left(write.length)
     writes.save(write)
-    if (unsaved.lists > 0) poll()
+    if (unsaved.items > 0) poll()
   }
 
   const sending = deliveries<A, D>(options, own, at, save, () => poll())
-  const held = leases(outbox, at, sizeOf, book, isItem)
+  const held = leases(outbox, at, shape, book, isItem)
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
@@ -139,7 +143,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const next = (): Next => {
-    at.behind = Math.max(0, unsaved.lists - MAX_UNSAVED)
+    at.behind = Math.max(0, unsaved.items - maxUnsaved)
     at.nacking = unsaved.nacks
     return take(at)
   }
@@ -212,16 +216,13 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     at.unleased = UNKNOWN
     pollSoon()
   }
+  const storeChanged = (): void => {
+    lookAgain()
+    options.storeChanged?.()
+  }
   const clockFailed = book.defectIn('clock')
   const timer = alarm(clock, pollNow, clockFailed)
-  const lookLater = alarm(
-    clock,
-    () => {
-      lookAgain()
-      options.storeChanged?.()
-    },
-    clockFailed,
-  )
+  const lookLater = alarm(clock, storeChanged, clockFailed)
   const unwatch = outbox.watch?.(() => lookLater.set(now()))
 
   /** Uses the answer to a call that adds items. Items that are leased before it count with the answer. */
@@ -246,11 +247,13 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const isStoreBusy = (): boolean =>
-    pass !== 'none' || book.isAsked() || unsaved.lists > 0 || isStoring?.() === true
+    pass !== 'none' || book.isAsked() || unsaved.items > 0 || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
     state = 'stopped'
+    stopOpening()
+    if (pass === 'opens') pass = 'none'
     hasNews = true
     timer.set(Infinity)
   }
@@ -289,7 +292,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
     offer: (item: A): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
-      const answers = outbox.enqueue([item])
+      const isLater = pass === 'opens' && isStoring === undefined
+      const answers = isLater ? whenOpen(() => outbox.enqueue([item])) : outbox.enqueue([item])
       if (!isPromiseLike(answers)) return stored(item, answers)
       return whenStored(answers, (list) => stored(item, list))
     },
@@ -302,7 +306,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         own(book.endDead, outcome)
         return right(undefined)
       }
-      const answer = outbox.addDeadLetter?.(item, outcome)
+      const answer = whenOpen(() => outbox.addDeadLetter?.(item, outcome))
       return isPromiseLike(answer) ? whenStored(answer, ended) : ended()
     },
     /** Drops the oldest entry that is in no delivery, if there is one. The store must answer at once. */
@@ -335,8 +339,12 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       at.flushing = how
       pollSoon()
     },
-    /** A check whether everything accepted so far has ended. */
-    flushed: book.flush,
+    /** A check whether everything accepted so far has ended, with what it holds when it is open. */
+    flushed: (): (() => boolean) => {
+      let isFlushed = isOpen() ? book.flush() : undefined
+      return () => isOpen() && (isFlushed ??= book.flush())()
+    },
+    isOpen,
     stopAccepting: (): void => {
       if (state === 'open') state = 'closed'
     },
@@ -358,7 +366,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return todo.until < instant
     },
     /** Whether no delivery runs and the store has all results. */
-    isSettled: (): boolean => at.running === 0 && unsaved.lists === 0,
+    isSettled: (): boolean => at.running === 0 && unsaved.items === 0,
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,
     changes$: changes.asObservable(),
@@ -370,7 +378,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         lookAgain()
         return length
       }
-      const answer = outbox.dead.redrive(matches)
+      const answer = whenOpen(() => outbox.dead.redrive(matches))
       return isPromiseLike(answer) ? whenStored(answer, redriven, MANY) : redriven(answer)
     },
     /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */

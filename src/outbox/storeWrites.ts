@@ -24,15 +24,15 @@ export const storeWrites = <A>(
   settled: (write: Write<A>, isStored: boolean) => void,
   failed: (error: unknown) => void,
 ) => {
-  /** Lists that are not settled, and those of nacks among them. */
-  const unsaved = { lists: 0, nacks: 0 }
+  /** Results that are not settled, and those of nacks among them. */
+  const unsaved = { items: 0, nacks: 0 }
   const toRepeat: Array<Write<A>> = []
   let cancelTimer: Cancel | undefined
   let mayRepeat = true
 
   const settle = (write: Write<A>, isStored: boolean): void => {
-    unsaved.lists--
-    if (!isAcks(write)) unsaved.nacks--
+    unsaved.items -= write.length
+    if (!isAcks(write)) unsaved.nacks -= write.length
     settled(write, isStored)
   }
   const giveUp = (): void => {
@@ -66,8 +66,8 @@ export const storeWrites = <A>(
     unsaved,
     /** Writes results, and repeats that every second until the store confirms them. */
     save: (write: Write<A>): void => {
-      unsaved.lists++
-      if (!isAcks(write)) unsaved.nacks++
+      unsaved.items += write.length
+      if (!isAcks(write)) unsaved.nacks += write.length
       attempt(write)
     },
     /** Gives up lists that fail from now on, and after `timeout` ms all open calls, unless cancelled. */

@@ -32,9 +32,9 @@ export interface Moment {
   readonly retriesInFlight: number
   /** Deliveries that have not ended; some may have their verdict. */
   readonly running: number
-  /** How many lists of results too many are not stored yet. */
+  /** How many results too many are not stored yet. */
   readonly behind: number
-  /** Lists of retries on their way back into the store: it cannot say when they are due. */
+  /** Retries on their way back into the store: it cannot say when they are due. */
   readonly nacking: number
   /** Whether the store may hand out more than at the last lease, and than at the last one of retries only. */
   readonly mayLease: boolean
@@ -72,6 +72,8 @@ export type Take = (at: Moment) => Next
 /** How entries become deliveries. `D` is the item of a delivery. */
 export interface Shape<A, D> {
   readonly take: Take
+  /** How many results may be unsaved while deliveries go on. A crash repeats their deliveries. */
+  readonly maxUnsaved: (isShared: boolean) => number
   /** What an item counts in a line. */
   readonly sizeOf: (item: A) => number
   readonly toItem: (entries: ReadonlyArray<Entry<A>>, closedBy: ClosedBy) => D
@@ -91,6 +93,9 @@ const start = (from: Start['from'], count: number, bytes: number, closedBy: Clos
 }
 const ONE_RETRY = start('retries', 1, Infinity, 'count')
 const ONE_FRESH = start('fresh', 1, Infinity, 'count')
+
+/** Deliveries that may have unsaved results, in any outbox. */
+export const MIN_UNSAVED = 16
 
 /** Each entry is a delivery. Retries take at most half of the places, and at least one. */
 const takeOne = (maxInFlight: number): Take => {
@@ -113,6 +118,8 @@ const takeOne = (maxInFlight: number): Take => {
 /** Each entry is a delivery, at most `maxInFlight` at a time. */
 export const one = <A>(maxInFlight: number): Shape<A, A> => ({
   take: takeOne(maxInFlight),
+  // A server takes milliseconds for each list.
+  maxUnsaved: (isShared) => (isShared ? Math.max(MIN_UNSAVED, Math.floor(maxInFlight / 4)) : MIN_UNSAVED),
   sizeOf: () => 0,
   // A delivery has at least one entry.
   toItem: (entries) => (entries[0] as Entry<A>).item,

@@ -27,7 +27,7 @@ export interface WriteBehindOptions<A> extends Bounds {
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
   /** The relay that leases from here. It is made afterwards. */
-  readonly work: () => Pick<Relay<A>, 'recall' | 'renamed' | 'added' | 'poll'>
+  readonly work: () => Pick<Relay<A>, 'recall' | 'renamed' | 'added' | 'poll' | 'isOpen'>
   readonly failed: (error: unknown) => void
 }
 
@@ -82,10 +82,11 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   }
 
   const isOver = (): boolean => isClosed
+  const mayStore = (): boolean => arriving.size() > 0 && pause === undefined && !isClosed && work().isOpen()
 
   /** Stores the items that arrive, one list after the other. Never rejects. */
   const storeAll = async (): Promise<void> => {
-    while (storing.length === 0 && arriving.size() > 0 && pause === undefined && !isClosed) {
+    while (storing.length === 0 && mayStore()) {
       storing = arriving.drain()
       let answers: Awaited<ReturnType<typeof store.enqueue>> = []
       try {
@@ -224,8 +225,10 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     fullFor,
     unstored,
     /** Whether items are on their way into the store. */
-    isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),
+    isStoring: (): boolean => storing.length > 0 || mayStore(),
     isKept: (): boolean => isKept,
+    /** Stores what arrived before the store was open. */
+    storeSoon,
     /** A check whether everything accepted so far is stored, or has ended. */
     stored: (): (() => boolean) => {
       const last = arrived

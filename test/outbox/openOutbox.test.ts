@@ -72,19 +72,21 @@ describe('a factory', () => {
 test.each([
   [{}, 'is ordered by the destination', 1],
   [{ orders: true }, 'is not, if it orders by itself', 3],
-])('an outbox with %j %s', async (more, _, sentAtOnce) => {
+  [{ orders: true }, 'is, if it was given no key: it is the own outbox of the host', 1, true],
+])('an outbox with %j %s', async (more, _, sentAtOnce, isOwn = false) => {
   const { factory, calls } = noting(more)
   let sent = 0
   const never = sink('never', () => new Promise<never>(() => sent++))
   const clock = virtualClock()
   const orderBy = () => 'one key'
-  const destination = openOver([never], { ...quiet, clock, orderBy, outbox: factory })
+  const outbox = isOwn ? factory({ codec: storedEvents }) : factory
+  const destination = openOver([never], { ...quiet, clock, orderBy, outbox })
   for (const id of ['m1', 'm2', 'm3']) await destination.send(track(id))
   await clock.advance(1_000)
   expect(sent).toBe(sentAtOnce)
   // The memory does not order: of what a factory is asked to keep, the key is seen here only.
   const { keyOf } = calls[0] as OutboxFactoryOptions<{ readonly orderKey: string }>
-  expect(keyOf?.({ orderKey: 'k' })).toBe('k')
+  expect(keyOf?.({ orderKey: 'k' })).toBe(isOwn ? undefined : 'k')
   await clock.run(destination.close({ timeout: 0 }))
 })
 
@@ -92,7 +94,12 @@ const rejects = () => Promise.reject(new Error('late'))
 const throws = () => {
   throw new Error('no such queue')
 }
-test.each<readonly [what: string, factory: () => unknown, message: string]>([
+const early = (of: OutboxFactoryOptions<Message>) => {
+  of.onCorrupt?.({ id: '1', raw: '' })
+  return memoryOutbox()
+}
+test.each<readonly [what: string, factory: typeof early | (() => unknown), message: string]>([
+  ['calls onCorrupt', early, ', because its factory threw: it called onCorrupt before it answered'],
   ['throws', throws, ', because its factory threw: no such queue'],
   ['rejects', rejects, ': its factory answered a promise, and must answer an Outbox, which may open later'],
   ['answers nothing', () => undefined, ': its factory answered undefined, and must answer an Outbox'],

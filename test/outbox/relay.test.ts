@@ -1,8 +1,15 @@
 /** The relay with stores that are slow, late, failing or shared, and with receivers that are. */
 import { left, right } from 'fp-ts/lib/Either.js'
-import { Observable } from 'rxjs'
+import { NEVER, Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess, retryable, withConcurrency, type Sink, type Verdict } from '../../src/index.ts'
+import {
+  deliver,
+  firstSuccess,
+  retryable,
+  withConcurrency,
+  type Sink,
+  type Verdict,
+} from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
@@ -13,7 +20,6 @@ import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
-const MAX_UNSAVED = 16
 const nothing = () => Promise.resolve()
 
 type Clock = ReturnType<typeof virtualClock>
@@ -97,12 +103,38 @@ describe('a store that takes a second to save a result', () => {
     expect(log).toEqual(['0 start a', '10 start b'])
   })
 
-  it.each(['item', 'busy'])('bounds the results that are not saved: %s', async (prefix) => {
-    const { clock, offer, count } = setUp({ inFlight: 4, store: saving(Infinity) })
-    await offer(...items(prefix, 40))
+  it.each([
+    ['item', 4, false, 16],
+    ['busy', 4, false, 16],
+    ['item', 200, false, 16],
+    ['item', 200, true, 50],
+    ['busy', 200, true, 50],
+    ['item', 4, true, 16],
+  ])(
+    'bounds the results that are not saved: %s, %i in flight, shared: %s',
+    async (prefix, inFlight, isShared, bound) => {
+      const shared = isShared && { watch: () => () => undefined }
+      const store: NonNullable<Setup['store']> = (...given) => ({ ...saving(Infinity)(...given), ...shared })
+      const { clock, offer, count } = setUp({ inFlight, store })
+      await offer(...items(prefix, 300))
+      await clock.advance(5_000)
+      expect(count('start')).toBe(inFlight + bound)
+      expect(count('end')).toBe(0)
+    },
+  )
+
+  it.each([
+    [1, 17],
+    [32, 64],
+  ])('bounds those of batches, %i at a time, as full batches', async (concurrency, started) => {
+    const clock = virtualClock()
+    const outbox = saving(Infinity)(memoryOutbox<string>(), clock)
+    void outbox.enqueue(items('item', 300))
+    const sink = scriptedSink<ReadonlyArray<string>>({ clock, reply: () => ({ verdict: yes, after: 10 }) })
+    const maxInFlight = 2 * concurrency
+    NEVER.pipe(deliver(sink, { batch: { maxCount: 2 }, maxInFlight, clock, outbox })).subscribe()
     await clock.advance(5_000)
-    expect(count('start')).toBe(4 + MAX_UNSAVED)
-    expect(count('end')).toBe(0)
+    expect(sink.calls).toHaveLength(started)
   })
 })
 
@@ -178,6 +210,19 @@ describe('a store that hands out a part of what is due', () => {
     await clock.run(Promise.all(Array.from('abcdefgh', async (item) => work.offer(item))))
     await clock.advance(1)
     expect([count('start'), asked.filter((found) => found > 0)]).toEqual([8, [3, 3, 2]])
+  })
+
+  it('is asked again at once for the rest of a batch', async () => {
+    const clock = virtualClock()
+    const memory = memoryOutbox<string>()
+    void memory.enqueue(items('item', 7))
+    const lease: Outbox<string>['lease'] = (now, limits) =>
+      memory.lease(now, { ...limits, count: Math.min(3, limits.count) })
+    const sink = scriptedSink<ReadonlyArray<string>>({ clock, reply: () => ({ verdict: yes }) })
+    const outbox = { ...memory, lease }
+    NEVER.pipe(deliver(sink, { batch: { maxCount: 6 }, maxInFlight: 6, clock, outbox })).subscribe()
+    await clock.advance(1)
+    expect(sink.calls.map(({ item }) => item.length)).toEqual([6])
   })
 })
 

@@ -299,7 +299,7 @@ export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')(
     ...outbox,
     enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
   })),
-  'one-at-a-time: ends the leases of a killed process too soon': sharedInMemory(identity, 1_000),
+  'one-at-a-time: ends the leases of a killed process too soon': sharedInMemory(identity, 14_000),
 })
 
 export const moreBrokenPipelines = versions<parts.Events>('pipeline')({

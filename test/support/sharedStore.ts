@@ -46,6 +46,7 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
   }
 
   const open = (): View<A> => {
+    const openedAt = clock.monotonic()
     let isAlive = true
     /** A killed view does nothing more, and answers nothing. */
     const answer = <T>(work: () => T): Awaitable<T> =>
@@ -93,7 +94,8 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
         isAlive = false
         watchers.delete(view)
         if (leaseTime === 0) expire()
-        else clock.schedule(leaseTime, expire)
+        // It was renewed at each half of its time.
+        else clock.schedule(leaseTime - ((clock.monotonic() - openedAt) % (leaseTime / 2)), expire)
       },
     }
     return view

@@ -6,7 +6,7 @@ import { messageOf } from '../../core/failure.ts'
 import { isRecord, kindOf } from '../../core/json.ts'
 import { decodeOptions, option, type Option } from '../../core/options.ts'
 import { ConfigError } from '../../core/refusal.ts'
-import type { OutboxFactory, OutboxFactoryOptions } from '../factory.ts'
+import type { CorruptRecord, OutboxFactory, OutboxFactoryOptions } from '../factory.ts'
 import { isOutbox, type Outbox } from '../outbox.ts'
 import { OutboxError, storedIn, type StoredIn } from './contract.ts'
 import { lmdbOutbox } from './lmdbOutbox.ts'
@@ -44,8 +44,13 @@ export const openOutbox = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A
   }
   if (typeof given !== 'function') return given
   let made: unknown
+  const onCorrupt = (record: CorruptRecord): void => {
+    // The caller has no relay yet.
+    if (made === undefined) throw new Error('it called onCorrupt before it answered')
+    of.onCorrupt?.(record)
+  }
   try {
-    made = given(of)
+    made = given({ ...of, onCorrupt })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof OutboxError) throw error
     throw wrong(`was not made, because its factory threw: ${messageOf(error)}`, error)

@@ -98,7 +98,7 @@ export const leasingOf = <A>(
       }
       const entries = old.flatMap(leasedEntry)
       for (const entry of fresh.flatMap(leasedEntry)) ready.push(entry)
-      if (entries.length > 0 || ready.size() > 0 || !mayHaveNew) return entries
+      if (entries.length > 0 || ready.size() > 0 || news === 0 || !mayHaveNew) return entries
     }
   }
   const leasedEntry = (row: LeasedRow): ReadonlyArray<Entry<A>> => {

@@ -8,83 +8,26 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { constVoid } from 'fp-ts/lib/function.js'
 import { createHash } from 'node:crypto'
 import type { Awaitable } from '../../core/awaitable.ts'
-import { backgroundClock, inTime, systemClock, type Cancel, type Clock } from '../../core/clock.ts'
-import * as option from '../../core/options.ts'
-import { isDead } from '../../core/outcome.ts'
+import { backgroundClock, inTime, systemClock, type Cancel } from '../../core/clock.ts'
+import { checkOptions } from '../../core/options.ts'
 import { ownContext } from '../../core/ownContext.ts'
 import { fullIn, type Full } from '../../core/refusal.ts'
 import { batched } from '../batched.ts'
 import type { ItemCodec, OutboxFactoryOptions } from '../factory.ts'
-import { newEntry, type Ack, type Entry, type Nack, type Outbox } from '../outbox.ts'
-import { aboutDead, aboutRetry, offerOf, type Offer } from '../stored.ts'
+import { newEntry, type Entry, type TransactionalOutbox } from '../outbox.ts'
+import { aboutDead, offerOf, type Offer } from '../stored.ts'
 import { bellOf } from './bell.ts'
+import { postgresOptions, type CheckedPostgres, type PostgresOptions } from './contract.ts'
 import { deadLettersOf, entryIn } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
+import { resultsOf } from './results.ts'
 import { openQueue } from './schema.ts'
-import { runIn, statementsOf } from './statements.ts'
-import type { LeasedRow, PostgresPool, TransactionClient } from './statements.ts'
+import { runIn, statementsOf, type LeasedRow } from './statements.ts'
 import { workerOf } from './worker.ts'
 
-/** An outbox in PostgreSQL. */
-export interface PostgresOptions {
-  /** A `Pool` of the package pg. It stays the caller's: close it after the outbox. LISTEN takes one client. */
-  readonly pool: PostgresPool
-  /** The name of the queue, of at most 200 characters. Processes with the same name share its items. */
-  readonly queue: string
-  /** The schema that `migrate` made. Default `headrace`. */
-  readonly schema?: string
-  /**
-   * Milliseconds that a crashed process keeps its items from others, counted from its last sign of life.
-   * Default 30,000.
-   */
-  readonly leaseTime?: number
-  /** How many items may wait; approximate, by those that other processes added in the last 5 s. Default 2,000,000. */
-  readonly maxCount?: number
-  /** How many bytes may wait, as the codec counts them; approximate likewise. Default 8,589,934,592 (8 GiB). */
-  readonly maxBytes?: number
-  /** How many dead letters are kept; the oldest make room. 0 keeps none. Default 100,000. */
-  readonly keepDead?: number
-  /** Milliseconds that results wait for others, so that one statement stores them. Default 5. */
-  readonly linger?: number
-  /** Hear of new items at once, by LISTEN. Default true; false behind a pooler of transactions. */
-  readonly listen?: boolean
-  /** Prepare statements, once for each connection. Default true; false behind a pooler of transactions. */
-  readonly prepare?: boolean
-  /**
-   * `enqueueIn` notifies other processes in the host's transaction. Default false: its commit would wait for
-   * a lock that all such commits share, and this process finds the items within 320 ms.
-   */
-  readonly notify?: boolean
-}
-
-/** An outbox that a transaction of the host can add to. */
-export interface PostgresOutbox<A> extends Outbox<A> {
-  /**
-   * Adds all items in a transaction of the host, or none: `Full` comes before any statement. An error of the
-   * client is thrown as it is. They are delivered after the commit.
-   */
-  readonly enqueueIn: (
-    client: TransactionClient,
-    items: ReadonlyArray<A>,
-  ) => Promise<Either<Full, void>>
-}
-
-const { wholeNumber, withDefault } = option
-/** The checked options. The types hold the rest. */
-const postgresOptions = option.strict({
-  pool: option.methods<PostgresPool>('a Pool of pg', 'query', 'connect'),
-  queue: option.text,
-  schema: withDefault(option.text, 'headrace'),
-  leaseTime: withDefault(wholeNumber('milliseconds', 1_000, 3_600_000), 30_000),
-  maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
-  maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
-  keepDead: withDefault(wholeNumber('items', 0), 100_000),
-  linger: withDefault(wholeNumber('milliseconds', 0, 60_000), 5),
-  listen: withDefault(option.flag, true),
-  prepare: withDefault(option.flag, true),
-  notify: withDefault(option.flag, false),
-})
-type Checked = typeof postgresOptions extends option.Option<infer O> ? O : never
+export type { PostgresOptions } from './contract.ts'
+export { migrate } from './schema.ts'
+export type { PostgresPool } from './statements.ts'
 
 /** Between two looks while items wait that are not leased here, or while LISTEN is cut. */
 const LOOK_EVERY = 1_000
@@ -107,36 +50,9 @@ const textOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
     throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
   return offer
 }
+const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((all, size) => all + size, 0)
 const bytesOf = (offers: ReadonlyArray<{ readonly size: number }>): number =>
-  offers.reduce((sum, { size }) => sum + size, 0)
-
-/** As many results do not wait for others. */
-const ENOUGH_RESULTS = 25
-
-/** Lets results gather: `gathered` resolves when there are enough, or after `linger` ms. */
-const lingering = (clock: Clock, linger: number) => {
-  let count = 0
-  let enough = constVoid
-  return {
-    added: (more: number): void => {
-      count += more
-      if (count >= ENOUGH_RESULTS) enough()
-    },
-    taken: (): void => {
-      count = 0
-    },
-    gathered: (): Promise<void> =>
-      new Promise((resolve) => {
-        if (linger === 0 || count >= ENOUGH_RESULTS) return resolve()
-        const cancel = clock.schedule(linger, resolve)
-        enough = () => {
-          cancel()
-          resolve()
-        }
-      }),
-    hurry: (): void => enough(),
-  }
-}
+  sum(offers.map(({ size }) => size))
 
 /**
  * An outbox in PostgreSQL: the option `outbox` of a destination, a client or a collector, or with a codec one
@@ -161,14 +77,14 @@ const lingering = (clock: Clock, linger: number) => {
  */
 export const postgres =
   (options: PostgresOptions) =>
-  <A>(of: OutboxFactoryOptions<A>): PostgresOutbox<A> =>
-    postgresOutbox(option.checkOptions('postgres outbox', postgresOptions, options), of)
+  <A>(of: OutboxFactoryOptions<A>): TransactionalOutbox<A> =>
+    postgresOutbox(checkOptions('postgres outbox', postgresOptions, options), of)
 
 const postgresOutbox = <A>(
-  options: Checked,
+  options: CheckedPostgres,
   { codec, keyOf, clock = systemClock, owner, onCorrupt = constVoid }: OutboxFactoryOptions<A>,
-): PostgresOutbox<A> => {
-  const { pool, queue, schema, leaseTime, keepDead, maxCount, maxBytes } = options
+): TransactionalOutbox<A> => {
+  const { pool, queue, schema, leaseTime, keepDead, maxCount, maxBytes, linger } = options
   const own = ownContext()
   const { ask, enqueueText, ringText } = statementsOf(pool, schema, options.prepare)
   const me = workerOf(ask, queue, clock, leaseTime)
@@ -214,8 +130,8 @@ const postgresOutbox = <A>(
     if (entry === undefined) endCorrupt(row).catch(constVoid)
     return entry
   }
-  const endCorrupt = async ({ id, keyed, item }: LeasedRow): Promise<void> => {
-    await remove([id], keyed, [''])
+  const endCorrupt = async ({ id, item }: LeasedRow): Promise<void> => {
+    await remove([id], [''])
     onCorrupt({ id, raw: item })
   }
   const leases = leasingOf<A>(ask, queue, me, read)
@@ -344,73 +260,23 @@ const postgresOutbox = <A>(
     return lists.map(({ length }) => answers.slice(from, (from += length)))
   })
 
-  /** Removes leased items that ended; those with an `about` are dead letters. */
-  const remove = async (
-    ids: ReadonlyArray<string>,
-    isKeyed: boolean,
-    abouts: ReadonlyArray<string | null>,
-  ): Promise<void> => {
-    const isPlain = abouts.every((about) => about === null)
-    const rows = await ask('ack', [queue, me.ids(), me.now(), ids, isKeyed, isPlain ? null : abouts])
-    for (const id of ids) leases.leased.delete(id)
-    const gone = new Set(isPlain ? [] : rows.map(({ id }) => id))
-    const dead = isPlain ? 0 : ids.filter((id, at) => abouts[at] !== null && gone.has(id)).length
-    count(-rows.length, -bytesOf(rows), dead)
-    if (isKeyed) leases.turned()
-    if (dead > 0) await evict()
-  }
   const evict = async (): Promise<void> => {
     if (counts.dead <= keepDead) return
     const gone = await ask('evict', [queue, keepDead])
     evictedDeadLetters += gone.length
     count(0, 0, -gone.length)
   }
-  /** Gathers results into lists. Late ones, of entries that are leased no more, are left out. */
-  const resultLists = <T extends { readonly entry: Entry<A> }>(
-    write: (list: ReadonlyArray<T>, ids: ReadonlyArray<string>) => Promise<void>,
-  ) => {
-    const { added, taken, gathered, hurry } = lingering(clock, options.linger)
-    const lists = batched<ReadonlyArray<T>, undefined>(async (take) => {
-      if (closing === undefined) await gathered()
-      taken()
-      const all = take()
-      const mine = all.flat().filter(({ entry }) => leases.leased.has(entry.id))
-      const ids = mine.map(({ entry }) => entry.id)
-      if (mine.length > 0) await write(mine, ids)
-      return all.map(() => undefined)
-    })
-    return {
-      write: async (list: ReadonlyArray<T>): Promise<void> => {
-        if (list.length === 0) return
-        added(list.length)
-        await lists.ask(list, list.length)
-      },
-      idle: (): Promise<void> => {
-        hurry()
-        return lists.idle()
-      },
-    }
-  }
-  const toServer = (entry: Entry<A>): Entry<A> =>
-    entry.firstAttemptAt === undefined
-      ? entry
-      : { ...entry, firstAttemptAt: me.toServer(entry.firstAttemptAt) }
-  const aboutEnd = ({ entry, outcome }: Ack<A>): string | null =>
-    isDead(outcome) ? aboutDead(toServer(entry), outcome, me.now()) : null
-  const acks = resultLists<Ack<A>>((list, ids) =>
-    remove(
-      ids,
-      ids.some((id) => leases.leased.get(id) === true),
-      list.map(aboutEnd),
-    ),
+  const { ack, nack, remove, idle } = resultsOf(
+    ask,
+    queue,
+    me,
+    leases,
+    { clock, linger },
+    async (sizes, dead) => {
+      count(-sizes.length, -sum(sizes), dead)
+      if (dead > 0) await evict()
+    },
   )
-  const nacks = resultLists<Nack<A>>(async (list, ids) => {
-    const dues = list.map(({ due }) => Math.max(1, me.toServer(due)))
-    const abouts = list.map(({ entry }) => aboutRetry(toServer(entry)) || null)
-    await ask('nack', [me.ids(), ids, dues, abouts])
-    for (const id of ids) leases.leased.delete(id)
-    for (const due of dues) leases.putBack(due)
-  })
 
   const dead = deadLettersOf(
     ask,
@@ -432,7 +298,7 @@ const postgresOutbox = <A>(
 
   const end = async (): Promise<void> => {
     cancelTick()
-    await Promise.all([stores.idle(), leases.idle(), acks.idle(), nacks.idle()])
+    await Promise.all([stores.idle(), leases.idle(), idle()])
     bell.close()
     if (opening === undefined) return
     await opening.catch(constVoid)
@@ -463,8 +329,8 @@ const postgresOutbox = <A>(
       return right(undefined)
     },
     lease: (_, limits) => (isOpen ? leases.lease(limits) : whenOpen(() => leases.lease(limits))),
-    nack: (list) => own(nacks.write, list),
-    ack: (list) => own(acks.write, list),
+    nack: (list) => own(nack, list),
+    ack: (list) => own(ack, list),
     addDeadLetter: (item, outcome) =>
       whenOpen(async () => {
         const { text, size } = textOf(codec, item)

@@ -1,4 +1,5 @@
 /** The statements of an outbox in PostgreSQL, each one round trip, and the connections that run them. */
+import type { RunStatement, TransactionClient } from '../outbox.ts'
 
 /** A query as the package pg takes it. With a name it is prepared once for each connection. @inline */
 interface Query {
@@ -15,7 +16,10 @@ interface Answer {
 /** A connection that is taken out of a pool, for LISTEN. @inline */
 interface Listener {
   readonly query: (text: string) => Promise<unknown>
-  readonly on: (event: 'notification' | 'error' | 'end', call: (about: { payload?: string }) => void) => unknown
+  readonly on: (
+    event: 'notification' | 'error' | 'end',
+    call: (about: { payload?: string }) => void,
+  ) => unknown
   readonly release: (isBroken: boolean) => void
 }
 
@@ -27,16 +31,8 @@ export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined }
 }
 
-type Run = (text: string, values: Array<unknown>) => unknown
-
-/**
- * A transaction of the host, over any driver: a client of pg, a function that runs a statement in it, or an
- * object with `executeSql`. Parameters are `$1`, `$2`, …; arrays are passed as arrays.
- */
-export type TransactionClient = Run | { readonly query: Run } | { readonly executeSql: Run }
-
 /** The function that runs a statement in a transaction of the host. */
-export const runIn = (client: TransactionClient): Run => {
+export const runIn = (client: TransactionClient): RunStatement => {
   if (typeof client === 'function') return client
   return (text, values) => ('query' in client ? client.query(text, values) : client.executeSql(text, values))
 }

@@ -33,7 +33,7 @@ const statements = {
     'nextDue is never after the next entry is due, nor before it once a lease got fewer than it asked for.',
   dead: 'The newest rejected and expired items are kept as dead letters, listed in order, purged by match.',
   redrives:
-    'A redriven item waits as a new one if there is room, is no dead letter any more, its id is answered.',
+    'A redriven item waits as a new one if there is room, and is no dead letter any more. Its id is told.',
   repeats: 'An ack or a nack that answers with a promise may be repeated, and that does no harm.',
   survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
   remaining: 'takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.',
@@ -248,10 +248,10 @@ const playOutbox = async (
     pass: ({ ms }) => clock.advance(ms),
     redrive: async ({ divisor }) => {
       const before = new Set(reference.held.rows.map(({ entry }) => entryNumber(entry)))
-      const letters = await both(({ dead }) => dead.list())
+      const dead = await both(({ dead }) => dead.list())
       const moved = await both(({ dead }) => dead.redrive(({ entry }) => entry.item.n % divisor === 0))
       const itemOf = (at: 0 | 1) => (id: string) =>
-        letters[at].flatMap((one) => (one.id === id && one.reason === 'ended' ? entryNumber(one.entry) : []))
+        dead[at].flatMap((one) => (one.id === id && one.reason === 'ended' ? entryNumber(one.entry) : []))
       const items = [moved[0].map(itemOf(0)), moved[1].map(itemOf(1))] as const
       compare('redrives', items, (all) => all.flat().sort((a, b) => a - b))
       if (moved[1].length === 0) return

@@ -17,7 +17,7 @@ export interface SharedOutboxWorld {
   readonly clock: VirtualClock
   /** Names the store: new in each run, the same for all its relays. */
   readonly place: string
-  /** Milliseconds for which a lease must hold if it is not renewed. */
+  /** Milliseconds for which a lease holds after the last sign of life. Renew it twice in that time. */
   readonly leaseTime: number
   /** Milliseconds that the store may take for an answer. Real stores leave it out. */
   readonly latency: number
@@ -124,7 +124,8 @@ const playShared = async (
     sink.calls.map(({ item, startedAt, ended, endedAt = Infinity }) => ({
       item,
       from: startedAt,
-      to: ended === 'cancelled' ? (crashed.get(index) ?? Infinity) + LEASE_TIME : endedAt,
+      // The last sign of life may have been half of the time before the crash.
+      to: ended === 'cancelled' ? (crashed.get(index) ?? Infinity) + LEASE_TIME / 2 : endedAt,
     })),
   )
   for (const { work, outbox } of relays) {

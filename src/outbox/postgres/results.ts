@@ -1,0 +1,106 @@
+import { constVoid } from 'fp-ts/lib/function.js'
+import type { Clock } from '../../core/clock.ts'
+import { isDead } from '../../core/outcome.ts'
+import { batched } from '../batched.ts'
+import type { Ack, Entry, Nack } from '../outbox.ts'
+import { aboutDead, aboutRetry } from '../stored.ts'
+import type { Leasing } from './leasing.ts'
+import type { Ask } from './statements.ts'
+import type { Worker } from './worker.ts'
+
+/** As many results do not wait for others. */
+const ENOUGH = 25
+
+/** Joins results into lists: each waits for others, at most `linger` ms. `hurry`: waits no more. */
+const lingering = <T>(clock: Clock, linger: number, write: (list: ReadonlyArray<T>) => Promise<void>) => {
+  let count = 0
+  let isHurried = linger === 0
+  let enough = constVoid
+  const gathered = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (isHurried || count >= ENOUGH) return resolve()
+      const cancel = clock.schedule(linger, resolve)
+      enough = () => {
+        cancel()
+        resolve()
+      }
+    })
+  const lists = batched<ReadonlyArray<T>, undefined>(async (take) => {
+    await gathered()
+    count = 0
+    const all = take()
+    await write(all.flat())
+    return all.map(() => undefined)
+  })
+  return {
+    write: async (list: ReadonlyArray<T>): Promise<void> => {
+      if (list.length === 0) return
+      count += list.length
+      if (count >= ENOUGH) enough()
+      await lists.ask(list, list.length)
+    },
+    hurry: (): Promise<void> => {
+      isHurried = true
+      enough()
+      return lists.idle()
+    },
+  }
+}
+
+/** Stores the results of leased entries. `ended` is told the sizes of items that ended, and how many are dead. */
+export const resultsOf = <A>(
+  ask: Ask,
+  queue: string,
+  me: Worker,
+  { leased, putBack, turned }: Leasing<A>,
+  lists: { readonly clock: Clock; readonly linger: number },
+  ended: (sizes: ReadonlyArray<number>, dead: number) => Promise<void>,
+) => {
+  /** Removes leased items that ended; those with an `about` are dead letters, '' is that of unreadable ones. */
+  const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
+    const isKeyed = ids.some((id) => leased.get(id) === true)
+    const dead = new Set(ids.filter((_, at) => abouts[at] !== null))
+    const gone = await ask('ack', [queue, me.ids(), me.now(), ids, isKeyed, dead.size === 0 ? null : abouts])
+    for (const id of ids) leased.delete(id)
+    if (isKeyed) turned()
+    await ended(
+      gone.map(({ size }) => size),
+      dead.size === 0 ? 0 : gone.filter(({ id }) => dead.has(id)).length,
+    )
+  }
+  const toServer = (entry: Entry<A>): Entry<A> => {
+    const { firstAttemptAt: at } = entry
+    return at === undefined ? entry : { ...entry, firstAttemptAt: me.toServer(at) }
+  }
+  /** Late results, of entries that are leased no more, are left out. */
+  const isMine = ({ entry }: { readonly entry: Entry<A> }): boolean => leased.has(entry.id)
+  const acks = lingering<Ack<A>>(lists.clock, lists.linger, async (list) => {
+    const mine = list.filter(isMine)
+    if (mine.length === 0) return
+    await remove(
+      mine.map(({ entry }) => entry.id),
+      mine.map(({ entry, outcome }) =>
+        isDead(outcome) ? aboutDead(toServer(entry), outcome, me.now()) : null,
+      ),
+    )
+  })
+  const nacks = lingering<Nack<A>>(lists.clock, lists.linger, async (list) => {
+    const mine = list.filter(isMine)
+    if (mine.length === 0) return
+    const ids = mine.map(({ entry }) => entry.id)
+    const dues = mine.map(({ due }) => Math.max(1, me.toServer(due)))
+    const abouts = mine.map(({ entry }) => aboutRetry(toServer(entry)) || null)
+    await ask('nack', [me.ids(), ids, dues, abouts])
+    for (const id of ids) leased.delete(id)
+    for (const due of dues) putBack(due)
+  })
+  return {
+    ack: acks.write,
+    nack: nacks.write,
+    remove,
+    /** Writes all that waits. */
+    idle: async (): Promise<void> => {
+      await Promise.all([acks.hurry(), nacks.hurry()])
+    },
+  }
+}

@@ -1,0 +1,39 @@
+/** An outbox over PostgreSQL keeps the laws. A crash frees what the process had leased, as the end of its lease does. */
+import { describe, test } from 'vitest'
+import { outboxLaws, registerLaws, sharedOutboxLaws, type OutboxItem } from '../../src/testing/laws/index.ts'
+import { programs } from '../support/postgres.js'
+import { jsonCodec, open, openSchema, virtualPool } from '../support/postgresWorld.ts'
+import { runs } from '../support/runs.ts'
+
+if (programs.initdb === '') console.log('PostgreSQL is not installed: its tests are left out')
+else {
+  const { pool, schema } = await openSchema()
+  const crash = async (queue: string): Promise<void> => {
+    await pool.query(`update ${schema}.item set worker = null where queue = $1`, [queue])
+    await pool.query(`delete from ${schema}.worker where queue = $1`, [queue])
+  }
+  describe('PostgreSQL', () => {
+    const one = outboxLaws(
+      async ({ clock, bounds, place }) => {
+        const { view } = virtualPool(pool, clock, new Set())
+        const outbox = open<OutboxItem>({ pool: view, queue: place, schema, ...bounds }, { codec: jsonCodec(), clock })
+        await outbox.opened?.()
+        return outbox
+      },
+      { crash },
+    )
+    registerLaws({ test }, one, { runs: runs(0.5) })
+
+    const bells = new Map<string, Set<(queue: string) => void>>()
+    const codec = { toText: String, fromText: Number, sizeOf: () => 1 }
+    const shared = sharedOutboxLaws(({ clock, place, leaseTime }) => {
+      const bell = bells.get(place) ?? new Set()
+      bells.set(place, bell)
+      const { view, kill } = virtualPool(pool, clock, bell)
+      const outbox = open<number>({ pool: view, queue: place, schema, leaseTime }, { codec, clock })
+      const close = (): Promise<void> => outbox.close().catch(() => undefined)
+      return { outbox: { ...outbox, close }, kill: () => (kill(), void close()) }
+    })
+    registerLaws({ test }, shared, { runs: runs(0.2) })
+  })
+}

@@ -1,0 +1,270 @@
+/** An outbox that opens later: nothing is asked of it before, and all who wait go on waiting. */
+import * as fc from 'fast-check'
+import { right } from 'fp-ts/lib/Either.js'
+import { Subject, of } from 'rxjs'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createClient, storedMessages, type Message } from '../../src/client/index.ts'
+import { createCollector } from '../../src/collector/index.ts'
+import { storedEvents } from '../../src/destination/index.ts'
+import type { Event } from '../../src/event/index.ts'
+import { deliver, systemClock, type Payload } from '../../src/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { openOver, track } from '../destination/virtual.ts'
+
+/** Of the machine and of the relay. Not the timers of the process, which undici would lose. */
+let clock = virtualClock()
+beforeEach(() => {
+  clock = virtualClock()
+  vi.spyOn(systemClock, 'schedule').mockImplementation((...given) => clock.schedule(...given))
+})
+afterEach(() => vi.restoreAllMocks())
+
+/** How `opened` is answered: when, and whether it is open then. The last is repeated. */
+interface Try {
+  readonly after: number
+  readonly opens: boolean
+}
+const opensAfter = (after: number): Try => ({ after, opens: true })
+const failsAfter = (after: number): Try => ({ after, opens: false })
+const tryAt = (tries: ReadonlyArray<Try>, n: number): Try => tries[n] ?? tries.at(-1) ?? opensAfter(0)
+
+const END = 150_000
+
+/** When it is open, and how many tries failed before that or the end. */
+const planOf = (tries: ReadonlyArray<Try>): { readonly openAt: number; readonly failures: number } => {
+  let [start, openAt, failures] = [0, Infinity, 0]
+  for (let n = 0; ; n++) {
+    const { after, opens } = tryAt(tries, n)
+    if (opens) openAt = Math.min(openAt, start + after)
+    const end = start + Math.min(after, 30_000)
+    if (openAt <= end || end > END) break
+    failures++
+    start = end + 1_000
+  }
+  return { openAt, failures }
+}
+
+/** A store that holds items of earlier. It is empty for those who ask too early, which it notes. */
+const laterOutbox = <A>(tries: ReadonlyArray<Try>, earlier: ReadonlyArray<A>, isShared: boolean) => {
+  const memory = memoryOutbox<A>()
+  void memory.enqueue(earlier)
+  const early: string[] = []
+  let isOpen = false
+  let asked = 0
+  const guarded = Object.entries(memory).flatMap(([name, call]) => {
+    if (typeof call !== 'function' || ['keeps', 'stats', 'close', 'takeRemaining'].includes(name)) return []
+    const guard = (...given: ReadonlyArray<unknown>): unknown => {
+      if (!isOpen) early.push(name)
+      return (call as (...all: ReadonlyArray<unknown>) => unknown)(...given)
+    }
+    return [[name, guard] as const]
+  })
+  const outbox: Outbox<A> = {
+    ...memory,
+    // The same functions, guarded.
+    ...(Object.fromEntries(guarded) as Partial<Outbox<A>>),
+    keeps: () => true,
+    takeRemaining: () => [],
+    stats: () => (isOpen ? memory.stats() : { ...memory.stats(), waiting: 0, bytes: 0 }),
+    ...(isShared && { watch: () => () => undefined }),
+    opened: () => {
+      const { after, opens } = tryAt(tries, asked++)
+      return new Promise((resolve, reject) => {
+        const answer = (): void => {
+          isOpen ||= opens
+          if (opens) resolve()
+          else reject(new Error('no server'))
+        }
+        if (after < Infinity) clock.schedule(after, answer)
+      })
+    },
+  }
+  return { outbox, early }
+}
+
+const payloadOf = (id: string): Payload<Event> =>
+  storedEvents.fromText(`${JSON.stringify({ id })}\n${JSON.stringify(track(id))}`)
+
+const message = (messageId: string): Message =>
+  storedMessages.fromText(JSON.stringify({ type: 'track', messageId, userId: 'u', event: 'e' }))
+
+const sinkOf = () => scriptedSink<unknown>({ clock, reply: () => ({ verdict: right({ sink: 's' }) }) })
+
+interface World {
+  readonly tries: ReadonlyArray<Try>
+  readonly earlier: ReadonlyArray<string>
+  readonly isShared: boolean
+  /** When an event is sent, in milliseconds. */
+  readonly sends: ReadonlyArray<number>
+}
+type Change = (outbox: Outbox<Payload<Event>>) => Outbox<Payload<Event>>
+
+/** Plays a destination until `END`, and its close. */
+const play = async ({ tries, earlier, isShared, sends }: World, change: Change = (outbox) => outbox) => {
+  clock = virtualClock()
+  const { outbox, early } = laterOutbox(tries, earlier.map(payloadOf), isShared)
+  const told: LogEvent[] = []
+  const sink = sinkOf()
+  const onEvent = (event: LogEvent): void => void told.push(event)
+  const destination = openOver([sink], { clock, outbox: change(outbox), logger: false, onEvent })
+  const ended: string[] = []
+  destination.outcomes$.subscribe(({ item: { id } }) => ended.push(id))
+  const answers: Array<{ readonly at: number; readonly tag: string }> = []
+  for (const [n, at] of sends.entries())
+    clock.schedule(at, () => {
+      const answered = ({ _tag: tag }: { _tag: string }) => (answers[n] = { at: clock.monotonic(), tag })
+      void destination.send(track(`sent ${String(n)}`)).then(answered)
+    })
+  let idleAt = Infinity
+  void destination.idle().then(() => (idleAt = clock.monotonic()))
+  const { openAt, failures } = planOf(tries)
+  const openings: unknown[] = []
+  for (const at of [openAt - 1, openAt + 1])
+    if (openAt < Infinity) clock.schedule(at, () => openings.push(destination.stats().opening))
+  await clock.advance(END)
+  const seen = { idleAt, openings, waiting: destination.stats().waiting }
+  const defectsOf = (): number => told.filter(({ _tag }) => _tag === 'Defect').length
+  const defects = defectsOf()
+  await clock.run(destination.close({ timeout: 200 }))
+  await clock.advance(0)
+  const closed = {
+    after: clock.monotonic() - END,
+    timers: clock.pending(),
+    idle: idleAt < Infinity,
+    told: defectsOf() - defects,
+  }
+  return { early, ended, answers, seen, defects, closed, openAt, failures }
+}
+
+/** What must hold of it. */
+const check = ({ earlier, sends }: World, played: Awaited<ReturnType<typeof play>>): void => {
+  const { early, ended, answers, seen, defects, closed, openAt, failures } = played
+  const isInTime = (at: number): boolean => openAt <= at + 30_000
+  expect(early).toEqual([])
+  const answer = (at: number) =>
+    isInTime(at) ? { at: Math.max(at, openAt), tag: 'Right' } : { at: at + 30_000, tag: 'Left' }
+  expect(answers).toEqual(sends.map(answer))
+  const stored = sends.flatMap((at, n) => (isInTime(at) ? [`sent ${String(n)}`] : []))
+  const isOpen = openAt < END
+  expect(ended.toSorted()).toEqual(isOpen ? [...earlier, ...stored].toSorted() : [])
+  expect(defects).toBe(failures + sends.length - stored.length)
+  expect(seen.openings).toEqual(isOpen ? [true, undefined] : [])
+  expect(seen.waiting).toBe(0)
+  if (isOpen) expect(seen.idleAt).toBeGreaterThanOrEqual(openAt)
+  expect(seen.idleAt < Infinity).toBe(isOpen)
+  expect(closed).toMatchObject({ timers: 0, idle: true, told: isOpen ? 0 : 1 })
+  expect(closed.after).toBeLessThanOrEqual(1_200)
+}
+
+const someTry = fc.record({ after: fc.constantFrom(0, 9, 5_000, 31_000, Infinity), opens: fc.boolean() })
+// The last is repeated: it must take time.
+const lastTry = fc.constantFrom(...[5_000, 31_000, Infinity].map(opensAfter))
+const world: fc.Arbitrary<World> = fc.record({
+  tries: fc.tuple(fc.array(someTry, { maxLength: 3 }), lastTry).map(([first, last]) => [...first, last]),
+  earlier: fc.constantFrom([], ['a'], ['a', 'b', 'c']),
+  isShared: fc.boolean(),
+  sends: fc.array(fc.constantFrom(0, 3_000, 20_000, 60_500), { maxLength: 3 }),
+})
+const law = (change?: Change) =>
+  fc.asyncProperty(world, async (given) => check(given, await play(given, change)))
+
+describe('an outbox that opens later', () => {
+  it.each<[string, ReadonlyArray<Try>, number, number, string]>([
+    ['after 5 s', [opensAfter(5_000)], 5_000, 0, 'Right'],
+    ['after 31 s', [opensAfter(31_000)], 31_000, 1, 'Left'],
+    ['never', [opensAfter(Infinity)], Infinity, 4, 'Left'],
+    ['at the third try', [failsAfter(0), failsAfter(9), opensAfter(0)], 2_009, 2, 'Right'],
+  ])('%s', async (_, tries, openAt, failures, tag) => {
+    for (const isShared of [true, false]) {
+      const given = { tries, earlier: ['a'], isShared, sends: [0] }
+      const played = await play(given)
+      expect([played.openAt, played.failures, played.answers[0]?.tag]).toEqual([openAt, failures, tag])
+      check(given, played)
+    }
+  })
+
+  it('is asked for nothing before; nothing is lost, and nothing is told too early', () => fc.assert(law()))
+
+  it.each<[string, Change]>([
+    ['is taken for open', ({ opened: _, ...outbox }) => outbox],
+    ['is open too early', (outbox) => ({ ...outbox, opened: () => undefined })],
+    [
+      'is asked once',
+      (outbox) => {
+        const once = outbox.opened?.()
+        return { ...outbox, opened: () => once }
+      },
+    ],
+    [
+      'is asked twice as often',
+      (outbox) => ({ ...outbox, opened: async () => (await outbox.opened?.(), outbox.opened?.()) }),
+    ],
+  ])('breaks this law if it %s', async (_, change) => {
+    expect((await fc.check(law(change), { numRuns: 200, endOnFailure: true })).failed).toBe(true)
+  })
+
+  it('holds up redrive and dead letters of a destination', async () => {
+    const { outbox, early } = laterOutbox<Payload<Event>>([opensAfter(5_000)], [], false)
+    const destination = openOver([sinkOf()], { clock, outbox, logger: false })
+    const answers = Promise.all([destination.redrive(), destination.addDeadLetter(payloadOf('a'))])
+    await clock.advance(5_000)
+    expect(await answers).toMatchObject([0, { _tag: 'Right' }])
+    expect([early, destination.stats().rejected]).toEqual([[], 1])
+    await clock.run(destination.close())
+  })
+
+  it.each([true, false])('holds up the messages and the flush of a client (shared: %s)', async (isShared) => {
+    for (const after of [5_000, 31_000, Infinity]) {
+      clock = virtualClock()
+      const { outbox, early } = laterOutbox<Message>([opensAfter(after)], [message('earlier')], isShared)
+      const sink = sinkOf()
+      const client = createClient('key', { clock, outbox, sink, logger: false, drainOnExit: false })
+      const ended: string[] = []
+      client.outcomes$.subscribe(({ _tag, item }) => ended.push(`${_tag} ${item.id}`))
+      let flushedAt = Infinity
+      void client.flush().then(() => (flushedAt = clock.monotonic()))
+      client.track({ userId: 'u', event: 'e', messageId: 'now' })
+      await clock.advance(after === Infinity ? 100_000 : after + 1)
+      const isOpen = after < Infinity
+      expect([early, ended]).toEqual([[], isOpen ? ['Delivered earlier', 'Delivered now'] : []])
+      expect([flushedAt, client.stats().opening]).toEqual(isOpen ? [after, undefined] : [after, true])
+      await clock.run(client.close({ timeout: 200 }))
+      if (!isOpen) expect([ended, flushedAt < Infinity]).toEqual([['Abandoned now'], true])
+    }
+  })
+
+  it('holds up the end of deliver, and not its stop', async () => {
+    for (const isStopped of [false, true]) {
+      const { outbox, early } = laterOutbox([opensAfter(5_000)], ['earlier'], false)
+      const stop = new Subject<void>()
+      const seen: string[] = []
+      const work$ = of(right('now')).pipe(deliver(sinkOf(), { clock, outbox, stop }))
+      work$.subscribe({ next: ({ _tag }) => seen.push(_tag), complete: () => seen.push('|') })
+      await clock.advance(4_999)
+      expect(seen).toEqual([])
+      if (isStopped) stop.next()
+      await clock.advance(isStopped ? 0 : 1)
+      expect([early, seen]).toEqual([[], isStopped ? ['|'] : ['Delivered', 'Delivered', '|']])
+    }
+  })
+
+  it('holds up a collector', async () => {
+    const { outbox } = laterOutbox<Payload<Event>>([opensAfter(31_000)], [payloadOf('earlier')], true)
+    const sink = sinkOf()
+    const settings = {
+      sources: [{ id: 'web', writeKey: 'k' }],
+      destinations: [{ name: 'a', sources: ['web'], sink }],
+    }
+    const collector = createCollector(settings, { clock, outbox: () => outbox, logger: false })
+    const answer = collector.accept('web', track('now'))
+    const idle = collector.idle()
+    await clock.advance(30_000)
+    expect(await answer).toMatchObject({ left: { _tag: 'NotStored' } })
+    expect(collector.stats().destinations['a']?.opening).toBe(true)
+    await clock.advance(1_000)
+    expect(await idle).toMatchObject({ delivered: 1, waiting: 0 })
+    await clock.run(collector.close())
+  })
+})
