@@ -12,8 +12,8 @@ const LAST_LOOK = 320
 type Connection = Awaited<ReturnType<PostgresPool['connect']>>
 
 /**
- * Tells the workers of a queue that there are new items, by LISTEN and NOTIFY. A bell that is not heard costs
- * a look, which each worker takes from time to time.
+ * Tells the workers of a queue that there are new items, by LISTEN and NOTIFY. `heard` is also called when the
+ * connection is made or cut. A bell that is not heard costs a look, which each worker takes from time to time.
  */
 export const bellOf = (
   pool: PostgresPool,
@@ -38,7 +38,9 @@ export const bellOf = (
     connection.release(true)
     connection = undefined
     isListening = false
-    if (!isClosed) cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+    if (isClosed) return
+    cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+    heard()
   }
   const listen = async (): Promise<void> => {
     try {

@@ -11,12 +11,12 @@ export interface PostgresOptions {
   readonly schema?: string
   /**
    * Milliseconds that a crashed process keeps its items from others, counted from its last sign of life.
-   * Default 30,000.
+   * Default 30,000, at least 2,000.
    */
   readonly leaseTime?: number
-  /** How many items may wait; approximate, by those that other processes added in the last 5 s. Default 2,000,000. */
+  /** How many items may wait; off by those that others added in the last 5 s. Default 2,000,000. */
   readonly maxCount?: number
-  /** How many bytes may wait, as the codec counts them; approximate likewise. Default 8,589,934,592 (8 GiB). */
+  /** How many bytes may wait, as the codec counts them; off likewise. Default 8,589,934,592 (8 GiB). */
   readonly maxBytes?: number
   /** How many dead letters are kept; the oldest make room. 0 keeps none. Default 100,000. */
   readonly keepDead?: number
@@ -34,12 +34,14 @@ export interface PostgresOptions {
 }
 
 const { wholeNumber, withDefault } = option
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= 200 && !value.includes('\0')
 /** The checked options. The types hold the rest. */
 export const postgresOptions = option.strict({
   pool: option.methods<PostgresPool>('a Pool of pg', 'query', 'connect'),
-  queue: option.text,
+  queue: option.guarded('a name of 1 to 200 characters', isName),
   schema: withDefault(option.text, 'headrace'),
-  leaseTime: withDefault(wholeNumber('milliseconds', 1_000, 3_600_000), 30_000),
+  leaseTime: withDefault(wholeNumber('milliseconds', 2_000, 3_600_000), 30_000),
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
   keepDead: withDefault(wholeNumber('items', 0), 100_000),

@@ -37,15 +37,15 @@ const deadLetterIn = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLet
 }
 
 /**
- * The dead letters of a queue. `hasRoom` counts one that is moved back; `changed` is told how many less they
- * are, and whether they wait again.
+ * The dead letters of a queue. `room` asks for one after the other whether there is room for it among the waiting
+ * items; `changed` is told which are gone, and whether they wait again.
  */
 export const deadLettersOf = <A>(
   ask: Ask,
   queue: string,
   codec: ItemCodec<A>,
   me: Worker,
-  hasRoom: () => (size: number) => boolean,
+  room: () => (item: unknown, size: number) => unknown,
   changed: (gone: ReadonlyArray<DeadRow>, isMoved: boolean) => void,
 ): DeadLetters<A> => {
   const change = async (
@@ -73,10 +73,12 @@ export const deadLettersOf = <A>(
       (await ask('listDead', [queue, after, limit])).map((row) => deadLetterIn(codec, me, row)),
     redrive: (matches) =>
       change('redrive', (rows) => {
-        const fits = hasRoom()
+        const refusalOf = room()
         return rows.filter((row) => {
           const deadLetter = deadLetterIn(codec, me, row)
-          return deadLetter.reason === 'ended' && matches(deadLetter) && fits(row.size)
+          return (
+            deadLetter.reason === 'ended' && matches(deadLetter) && refusalOf(row, row.size) === undefined
+          )
         })
       }),
     purge: async (matches) =>

@@ -7,13 +7,12 @@
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { constVoid } from 'fp-ts/lib/function.js'
 import { createHash } from 'node:crypto'
-import type { Awaitable } from '../../core/awaitable.ts'
-import { backgroundClock, inTime, systemClock, type Cancel } from '../../core/clock.ts'
+import { backgroundClock, inTime, systemClock, type Cancel, type Clock } from '../../core/clock.ts'
 import { checkOptions } from '../../core/options.ts'
 import { ownContext } from '../../core/ownContext.ts'
 import { fullIn, type Full } from '../../core/refusal.ts'
 import { batched } from '../batched.ts'
-import type { ItemCodec, OutboxFactoryOptions } from '../factory.ts'
+import type { OutboxFactoryOptions } from '../factory.ts'
 import { newEntry, type Entry, type TransactionalOutbox } from '../outbox.ts'
 import { aboutDead, offerOf, type Offer } from '../stored.ts'
 import { bellOf } from './bell.ts'
@@ -44,15 +43,12 @@ const storedKey = (key: string | undefined): string | null => {
   return fits ? key : `sha256:${createHash('sha256').update(key).digest('base64')}`
 }
 
-const textOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
-  const offer = offerOf(codec, item)
-  if (offer.text.includes('\0'))
-    throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
-  return offer
+/** An item to store, with its key. */
+interface Keyed<A> extends Offer<A> {
+  readonly key: string | null
 }
+
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((all, size) => all + size, 0)
-const bytesOf = (offers: ReadonlyArray<{ readonly size: number }>): number =>
-  sum(offers.map(({ size }) => size))
 
 /**
  * An outbox in PostgreSQL: the option `outbox` of a destination, a client or a collector, or with a codec one
@@ -84,57 +80,123 @@ const postgresOutbox = <A>(
   options: CheckedPostgres,
   { codec, keyOf, clock = systemClock, owner, onCorrupt = constVoid }: OutboxFactoryOptions<A>,
 ): TransactionalOutbox<A> => {
-  const { pool, queue, schema, leaseTime, keepDead, maxCount, maxBytes, linger } = options
+  const { pool, queue, schema, leaseTime, keepDead, maxCount, maxBytes } = options
   const own = ownContext()
   const { ask, enqueueText, ringText } = statementsOf(pool, schema, options.prepare)
   const me = workerOf(ask, queue, clock, leaseTime)
   let counts = { waiting: 0, bytes: 0, dead: 0 }
   let evictedDeadLetters = 0
-  /** Counts own changes: a count that others of them overtook is not exact. */
-  let ownChanges = 0
+  /** Counts own changes, each of which makes a count under way inexact. */
+  let changes = 0
+  let wasExact = true
   let countedAt = -Infinity
   let countEvery = COUNT_EVERY
   let opening: Promise<void> | undefined
-  let isOpen = false
   let closing: Promise<void> | undefined
   let lookAgain = constVoid
   let cancelTick: Cancel = constVoid
-  let tickIsIdle: boolean | undefined
+  /** The time and the clock of the next tick. */
+  let next: { readonly every: number; readonly on: Clock } | undefined
 
-  const count = (items: number, bytes: number, dead = 0): void => {
-    ownChanges++
-    const waiting = Math.max(0, counts.waiting + items)
+  const add = (waiting: number, bytes: number, dead = 0): void => {
+    changes++
+    const left = Math.max(0, counts.waiting + waiting)
     // Sizes may have fractions, so an empty queue has 0 bytes by definition.
-    counts = {
-      waiting,
-      bytes: waiting === 0 ? 0 : Math.max(0, counts.bytes + bytes),
-      dead: Math.max(0, counts.dead + dead),
-    }
+    const held = left === 0 ? 0 : Math.max(0, counts.bytes + bytes)
+    counts = { waiting: left, bytes: held, dead: Math.max(0, counts.dead + dead) }
   }
   const waiting = (): number => Math.max(counts.waiting, leases.leased.size)
+  /** Counts what others changed. Of two counts in a row that own changes overtook, the second is used. */
   const recount = async (): Promise<void> => {
-    const [before, startedAt] = [ownChanges, clock.monotonic()]
+    const before = changes
+    countedAt = clock.monotonic()
     const [row] = await ask('count', [queue])
-    const took = clock.monotonic() - startedAt
-    countEvery = Math.max(COUNT_EVERY, 100 * took)
-    // Under load own changes are always under way. Then the count is off by those.
-    const isLate = startedAt - countedAt > 3 * countEvery
-    if (row === undefined || (before !== ownChanges && !isLate)) return
-    countedAt = startedAt
-    counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
+    countEvery = Math.max(COUNT_EVERY, 100 * (clock.monotonic() - countedAt))
+    const isExact = before === changes
+    if (row !== undefined && (isExact || !wasExact))
+      counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
+    wasExact = isExact
+  }
+  /** Asks for items one after the other whether there is room beside those before them. */
+  const room = (): ((item: unknown, size: number) => Full | undefined) => {
+    let { waiting, bytes } = counts
+    return (item, size) => {
+      const refusal = fullIn(item, waiting, bytes + size, { maxCount, maxBytes })
+      if (refusal === undefined) [waiting, bytes] = [waiting + 1, bytes + size]
+      return refusal
+    }
   }
 
-  const read = (row: LeasedRow): Entry<A> | undefined => {
+  const leases = leasingOf<A>(ask, queue, me, (row) => {
     const entry = entryIn(codec, me, row.id, row.item, row.about)
     // If it cannot be ended now, the next process finds it again.
     if (entry === undefined) endCorrupt(row).catch(constVoid)
     return entry
+  })
+  const evict = async (): Promise<void> => {
+    if (counts.dead <= keepDead) return
+    const gone = await ask('evict', [queue, keepDead])
+    evictedDeadLetters += gone.length
+    add(0, 0, -gone.length)
   }
+  const results = resultsOf(ask, queue, me, leases, clock, options.linger, async (sizes, dead) => {
+    add(-sizes.length, -sum(sizes), dead)
+    if (dead > 0) await evict()
+  })
   const endCorrupt = async ({ id, item }: LeasedRow): Promise<void> => {
-    await remove([id], [''])
+    await results.remove([id], [''])
     onCorrupt({ id, raw: item })
   }
-  const leases = leasingOf<A>(ask, queue, me, read)
+
+  const look = (): void => {
+    leases.look()
+    lookAgain()
+  }
+  const heard = (): void => {
+    leases.mayHaveMore()
+    arm()
+    lookAgain()
+  }
+  const bell = bellOf(pool, schema, queue, clock, () => ask('ring', [queue]), heard)
+  /** New items are free for all workers. */
+  const freed = (): void => {
+    leases.mayHaveMore()
+    bell.ring()
+    arm()
+  }
+
+  /** Renews and counts when it is time. */
+  const tick = async (): Promise<void> => {
+    if (waiting() > 0 && me.isDue()) {
+      const { alive, gone } = await me.renew()
+      if (!alive) {
+        leases.forget()
+        await me.register()
+      }
+      if (gone > 0) bell.ring()
+    }
+    if (clock.monotonic() - countedAt >= countEvery) await recount()
+  }
+  const arm = (): void => {
+    const isIdle = waiting() === 0
+    const every = isIdle && bell.isListening() ? COUNT_EVERY : LOOK_EVERY
+    // An idle worker looks in real time: only a server that others use can have something for it.
+    const on = isIdle ? backgroundClock : clock
+    if (closing !== undefined || (next?.every === every && next.on === on)) return
+    cancelTick()
+    next = { every, on }
+    const looked = (): void => {
+      if (closing !== undefined) return
+      // There is nothing to find if all that waits is leased here.
+      if (waiting() === 0 || counts.waiting > leases.leased.size) look()
+      arm()
+    }
+    cancelTick = on.schedule(every, () => {
+      next = undefined
+      // A failure shows in what the relay asks.
+      tick().then(looked, looked)
+    })
+  }
 
   /** Opens the queue, or joins the opening that is under way. */
   const opened = (): Promise<void> => {
@@ -142,170 +204,79 @@ const postgresOutbox = <A>(
       await openQueue(ask, schema, queue, codec.kind ?? 'items', owner)
       await me.register()
       await recount()
-      isOpen = true
       if (closing !== undefined) return
       if (options.listen && pool.options?.max !== 1) bell.listen()
       arm()
     }
-    opening ??= open().catch((error: unknown) => {
+    opening ??= own(open).catch((error: unknown) => {
       opening = undefined
       throw error
     })
     return opening
   }
-  const whenOpen = async <T>(work: () => Awaitable<T>): Promise<T> => {
-    if (!isOpen) await opened()
-    return work()
-  }
 
-  const look = (): void => {
-    leases.look()
-    lookAgain()
-  }
-  const bell = bellOf(
-    pool,
-    schema,
-    queue,
-    clock,
-    () => ask('ring', [queue]),
-    () => {
-      leases.mayHaveMore()
-      arm()
-      lookAgain()
-    },
-  )
-
-  /** Renews, counts and looks when it is time. */
-  const tick = async (): Promise<void> => {
-    if (leases.leased.size > 0 ? me.isDue() : waiting() > 0 && me.isDue()) {
-      const { alive, gone } = await me.renew()
-      if (!alive) {
-        leases.forget()
-        await me.register()
-      }
-      if (!alive || gone > 0) bell.ring()
-    }
-    if (clock.monotonic() - countedAt >= countEvery) await recount()
-  }
-  const isIdle = (): boolean => waiting() === 0
-  const arm = (): void => {
-    if (closing !== undefined || !isOpen || tickIsIdle === isIdle()) return
-    cancelTick()
-    const idle = (tickIsIdle = isIdle())
-    // An idle worker looks in real time: only a server that others use can have something for it.
-    const time = idle ? backgroundClock : clock
-    const every = idle && bell.isListening() ? COUNT_EVERY : LOOK_EVERY
-    cancelTick = time.schedule(every, () => {
-      tickIsIdle = undefined
-      const looked = (): void => {
-        if (closing !== undefined) return
-        // Nothing is to find if all that waits is leased here.
-        if (isIdle() || counts.waiting > leases.leased.size) look()
-        arm()
-      }
-      // A failure shows in what the relay asks.
-      tick().then(looked, looked)
+  const offersOf = (items: ReadonlyArray<A>): ReadonlyArray<Keyed<A>> =>
+    items.map((item) => {
+      const offer = offerOf(codec, item)
+      if (!offer.text.includes('\0')) return { ...offer, key: storedKey(keyOf?.(item)) }
+      throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
     })
-  }
-
-  const insert = (offers: ReadonlyArray<Offer<A>>, worker: string | null): unknown[] => [
+  const valuesOf = (offers: ReadonlyArray<Keyed<A>>, worker: string | null): unknown[] => [
     queue,
     worker,
-    offers.map((each) => each.text),
+    offers.map(({ text }) => text),
     offers.map(({ size }) => size),
-    keyOf === undefined ? null : offers.map(({ item }) => storedKey(keyOf(item))),
+    keyOf === undefined ? null : offers.map(({ key }) => key),
   ]
-  const store = async (offers: ReadonlyArray<Offer<A>>): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
+  const store = async (offers: ReadonlyArray<Keyed<A>>): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
     const fits = room()
-    const answers = offers.map(({ item, size }) => fits(size, item))
-    const taken = offers.filter((_, at) => answers[at] === undefined)
-    if (taken.length === 0) return answers.flatMap((each) => (each === undefined ? [] : left(each)))
-    const rows = await leases.leasing(() =>
-      ask('enqueue', insert(taken, leases.hasRoomFor(taken.length) ? (me.id() ?? null) : null)),
-    )
-    if (rows.length !== taken.length) throw new Error('PostgreSQL did not answer for each item')
-    count(taken.length, bytesOf(taken))
-    let isFree = false
-    let next = 0
-    const stored = answers.map((refusal, at): Either<Full, Entry<A>> => {
-      if (refusal !== undefined) return left(refusal)
-      // There is a row for each item that was taken, and an offer at each place.
-      const [row, offer] = [rows[next++] as (typeof rows)[number], offers[at] as Offer<A>]
-      const entry = newEntry(row.id, offer.item)
-      if (!leases.stored(entry, row.worker, keyOf?.(offer.item) !== undefined)) isFree = true
-      return right(entry)
+    const refusals = offers.map(({ item, size }) => fits(item, size))
+    const taken = offers.filter((_, at) => refusals[at] === undefined)
+    const insert = async () => {
+      const rows = await ask('enqueue', valuesOf(taken, leases.hasRoomFor(taken.length) ? me.id() : null))
+      if (rows.length !== taken.length) throw new Error('PostgreSQL did not answer for each item')
+      return rows
+    }
+    const rows = taken.length === 0 ? [] : await leases.leasing(insert)
+    const entries = rows.map(({ id, worker }, at) => {
+      // A row for each of them, by place.
+      const { item, key } = taken[at] as Keyed<A>
+      const entry = newEntry(id, item)
+      return { entry, isMine: leases.stored(entry, worker, key !== null) }
     })
-    if (isFree) {
-      leases.mayHaveMore()
-      bell.ring()
-    }
+    add(taken.length, sum(taken.map(({ size }) => size)))
+    if (entries.some(({ isMine }) => !isMine)) freed()
     arm()
-    return stored
+    let at = 0
+    // An entry for each item without a refusal.
+    return refusals.map((refusal) =>
+      refusal === undefined ? right((entries[at++] as (typeof entries)[number]).entry) : left(refusal),
+    )
   }
-  /** Asks for items one after the other whether there is room beside those before them. */
-  const room = () => {
-    let { waiting, bytes } = counts
-    return (size: number, item?: A): Full | undefined => {
-      const refusal = fullIn(item, waiting, bytes + size, { maxCount, maxBytes })
-      if (refusal !== undefined) return refusal
-      waiting++
-      bytes += size
-      return undefined
-    }
-  }
-  const stores = batched<ReadonlyArray<Offer<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(async (take) => {
-    const lists = await whenOpen(take)
+  const stores = batched<ReadonlyArray<Keyed<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(async (take) => {
+    const lists = take()
     const answers = await store(lists.flat())
     let from = 0
     return lists.map(({ length }) => answers.slice(from, (from += length)))
   })
 
-  const evict = async (): Promise<void> => {
-    if (counts.dead <= keepDead) return
-    const gone = await ask('evict', [queue, keepDead])
-    evictedDeadLetters += gone.length
-    count(0, 0, -gone.length)
-  }
-  const { ack, nack, remove, idle } = resultsOf(
-    ask,
-    queue,
-    me,
-    leases,
-    { clock, linger },
-    async (sizes, dead) => {
-      count(-sizes.length, -sum(sizes), dead)
-      if (dead > 0) await evict()
-    },
-  )
-
-  const dead = deadLettersOf(
-    ask,
-    queue,
-    codec,
-    me,
-    () => {
-      const fits = room()
-      return (size) => fits(size) === undefined
-    },
-    (gone, isMoved) => {
-      count(isMoved ? gone.length : 0, isMoved ? bytesOf(gone) : 0, -gone.length)
-      if (!isMoved) return
-      leases.mayHaveMore()
-      bell.ring()
-      arm()
-    },
-  )
+  const dead = deadLettersOf(ask, queue, codec, me, room, (rows, isMoved) => {
+    add(isMoved ? rows.length : 0, isMoved ? sum(rows.map(({ size }) => size)) : 0, -rows.length)
+    if (isMoved) freed()
+  })
 
   const end = async (): Promise<void> => {
     cancelTick()
-    await Promise.all([stores.idle(), leases.idle(), idle()])
+    await Promise.all([stores.idle(), leases.idle(), results.idle()])
     bell.close()
     if (opening === undefined) return
     await opening.catch(constVoid)
-    const leave = (): Promise<void> => me.end(leases.isUnsure() ? undefined : [...leases.leased.keys()])
     // If it fails, the leases end with their time.
-    await inTime(backgroundClock, LEAVE_TIMEOUT, leave)
-    if (leases.leased.size > 0) await ask('ring', [queue])
+    await inTime(backgroundClock, LEAVE_TIMEOUT, async () => {
+      const { size } = leases.leased
+      await me.end(leases.isUnsure() ? undefined : [...leases.leased.keys()])
+      if (size > 0) await ask('ring', [queue])
+    })
   }
 
   return {
@@ -313,33 +284,35 @@ const postgresOutbox = <A>(
     keeps: () => true,
     ...(keyOf && { orders: true }),
     enqueue: async (items) => {
-      const offers = items.map((item) => textOf(codec, item))
-      return own(stores.ask, offers, offers.length)
+      const offers = offersOf(items)
+      const length = offers.reduce((all, { text }) => all + text.length, 0)
+      return own(() => stores.ask(offers, offers.length, length))
     },
     enqueueIn: async (client, items) => {
-      const offers = items.map((item) => textOf(codec, item))
-      await whenOpen(constVoid)
+      const offers = offersOf(items)
+      await opened()
       const fits = room()
-      const refusal = offers.map(({ item, size }) => fits(size, item)).find((each) => each !== undefined)
-      if (refusal !== undefined) return left(refusal)
+      for (const { item, size } of offers) {
+        const refusal = fits(item, size)
+        if (refusal !== undefined) return left(refusal)
+      }
       const run = runIn(client)
-      await run(enqueueText, insert(offers, null))
+      await run(enqueueText, valuesOf(offers, null))
       if (options.notify) await run(ringText, [queue])
       own(bell.lookSoon)
       return right(undefined)
     },
-    lease: (_, limits) => (isOpen ? leases.lease(limits) : whenOpen(() => leases.lease(limits))),
-    nack: (list) => own(nack, list),
-    ack: (list) => own(ack, list),
-    addDeadLetter: (item, outcome) =>
-      whenOpen(async () => {
-        const { text, size } = textOf(codec, item)
-        if (keepDead === 0) return
-        const about = aboutDead(newEntry('0', item), outcome, me.now())
-        await ask('addDead', [queue, me.now(), storedKey(keyOf?.(item)), size, about, text])
-        count(0, 0, 1)
-        await evict()
-      }),
+    lease: (_, limits) => leases.lease(limits),
+    nack: (list) => own(results.nack, list),
+    ack: (list) => own(results.ack, list),
+    addDeadLetter: async (item, outcome) => {
+      const [{ text, size, key }] = offersOf([item]) as readonly [Keyed<A>] // One for each item.
+      if (keepDead === 0) return
+      const about = aboutDead(newEntry('0', item), outcome, me.now())
+      await ask('addDead', [queue, me.now(), key, size, about, text])
+      add(0, 0, 1)
+      await evict()
+    },
     takeRemaining: () => [],
     nextDue: leases.nextDue,
     watch: (call) => {
@@ -348,11 +321,7 @@ const postgresOutbox = <A>(
         lookAgain = constVoid
       }
     },
-    dead: {
-      list: (page) => whenOpen(() => dead.list(page)),
-      redrive: (matches) => whenOpen(() => dead.redrive(matches)),
-      purge: (matches) => whenOpen(() => dead.purge(matches)),
-    },
+    dead,
     stats: () => ({ ...counts, waiting: waiting(), evictedDeadLetters, maxCount, maxBytes }),
     close: () => (closing ??= end()),
   }

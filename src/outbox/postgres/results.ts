@@ -53,7 +53,8 @@ export const resultsOf = <A>(
   queue: string,
   me: Worker,
   { leased, putBack, turned }: Leasing<A>,
-  lists: { readonly clock: Clock; readonly linger: number },
+  clock: Clock,
+  linger: number,
   ended: (sizes: ReadonlyArray<number>, dead: number) => Promise<void>,
 ) => {
   /** Removes leased items that ended; those with an `about` are dead letters, '' is that of unreadable ones. */
@@ -74,7 +75,7 @@ export const resultsOf = <A>(
   }
   /** Late results, of entries that are leased no more, are left out. */
   const isMine = ({ entry }: { readonly entry: Entry<A> }): boolean => leased.has(entry.id)
-  const acks = lingering<Ack<A>>(lists.clock, lists.linger, async (list) => {
+  const acks = lingering<Ack<A>>(clock, linger, async (list) => {
     const mine = list.filter(isMine)
     if (mine.length === 0) return
     await remove(
@@ -84,7 +85,7 @@ export const resultsOf = <A>(
       ),
     )
   })
-  const nacks = lingering<Nack<A>>(lists.clock, lists.linger, async (list) => {
+  const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
     const mine = list.filter(isMine)
     if (mine.length === 0) return
     const ids = mine.map(({ entry }) => entry.id)

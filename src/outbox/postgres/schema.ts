@@ -149,11 +149,11 @@ begin
 end $$;
 
 -- Ends a worker whose leases are known, without a scan of the table.
-create or replace function ${schema}.leave(me bigint, mine bigint[], ids bigint[])
+create or replace function ${schema}.leave(mine bigint[], ids bigint[])
 returns void ${STEADY_PLAN} as $$
 begin
   update ${schema}.item i set worker = null where i.id = any(ids) and i.worker = any(mine);
-  delete from ${schema}.worker w where w.id = me;
+  delete from ${schema}.worker w where w.id = any(mine);
 end $$;
 
 -- Renews a worker, and ends the leases of those whose time is over. Answers whether it is alive, how many
@@ -176,12 +176,12 @@ begin
   return next;
 end $$;
 
--- Ends a worker. The items in "kept" go to another one, the others are free.
-create or replace function ${schema}.retire(q text, old bigint, new bigint, kept bigint[])
+-- Ends a worker under all its ids. The items in "kept" go to a new one, the others are free.
+create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
 returns void language plpgsql as $$
 begin
-  update ${schema}.item set worker = case when id = any(kept) then new end where queue = q and worker = old;
-  delete from ${schema}.worker where id = old;
+  update ${schema}.item set worker = case when id = any(kept) then new end where queue = q and worker = any(mine);
+  delete from ${schema}.worker where id = any(mine);
 end $$;
 
 -- Moves dead letters back, as new items. Answers their ids.

@@ -1,8 +1,9 @@
 import { steady, type Clock } from '../../core/clock.ts'
 import type { Ask } from './statements.ts'
 
-/** An entry holds for 1.5 times this after a renewal, and a worker is renewed each half of it. */
+/** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
 const HOLDS = 1.5
+const MAX_IDS = 8
 
 export type Worker = ReturnType<typeof workerOf>
 
@@ -14,29 +15,26 @@ export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: numbe
   const ownNow = steady(clock)
   /** Milliseconds that the server is ahead. */
   let offset = 0
-  let id: string | undefined
-  /** The id before, under which an ack may be on its way. */
-  let before: string | undefined
+  /** The ids that its leases may have, the present one first: an ack may be on its way under an older one. */
+  let ids: ReadonlyArray<string> = []
   let renewedAt = -Infinity
 
-  /** The ids that its leases may have. */
-  const ids = (): ReadonlyArray<string> => [id, before].flatMap((each) => each ?? [])
   const now = (): number => Math.floor(ownNow() + offset)
-  const renewAs = async (me: string | undefined) => {
+  const renew = async () => {
     const startedAt = clock.monotonic()
-    const [found] = await ask('renew', [queue, me ?? null, now(), Math.ceil(leaseTime * HOLDS)])
+    // Before the first answer the server's time is not known: then nothing of others ends.
+    const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
+    const [found] = await ask('renew', [queue, me, at, Math.ceil(leaseTime * HOLDS)])
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
     offset = Number(found.now) - ownNow()
     if (found.alive) renewedAt = startedAt
     return found
   }
   const register = async (): Promise<void> => {
-    // The first answer has the server's time.
-    await renewAs(undefined)
+    if (ids[0] === undefined) await renew()
     const startedAt = clock.monotonic()
-    const [row] = await ask('register', [queue, now() + Math.ceil(leaseTime * HOLDS)])
-    before = id
-    id = row?.id
+    const rows = await ask('register', [queue, now() + Math.ceil(leaseTime * HOLDS)])
+    ids = [...rows.map(({ id }) => id), ...ids].slice(0, MAX_IDS)
     renewedAt = startedAt
   }
 
@@ -45,29 +43,29 @@ export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: numbe
     now,
     toServer: (instant: number): number => Math.floor(instant + offset),
     fromServer: (instant: number): number => instant - offset,
-    id: (): string | undefined => id,
-    ids,
+    id: (): string | null => ids[0] ?? null,
+    ids: () => ids,
     register,
     /** Whether it is time to renew. */
     isDue: (): boolean => clock.monotonic() - renewedAt >= leaseTime / 2,
     /** Whether all that it leased is still its own. */
     isSure: (): boolean => clock.monotonic() - renewedAt < leaseTime,
     /** Renews it, and ends the leases of others whose time is over. `alive`: it was not ended by another. */
-    renew: () => renewAs(id),
+    renew,
     /**
      * Takes another id, and `kept` with it. For a statement whose answer was lost: what it leased is known to
      * nothing else, and becomes free.
      */
     replace: async (kept: ReadonlyArray<string>): Promise<void> => {
-      const old = id
+      const old = ids
       await register()
-      if (old !== undefined) await ask('retire', [queue, old, id, kept])
+      await ask('retire', [queue, old, ids[0], kept])
+      ids = ids.slice(0, 2)
     },
     /** Ends it, and its leases. `leased`: all of them; left out if an answer was lost. */
     end: async (leased: ReadonlyArray<string> | undefined): Promise<void> => {
-      if (id === undefined) return
-      if (leased === undefined) await ask('retire', [queue, id, null, []])
-      else await ask('leave', [id, ids(), leased])
+      if (leased === undefined) await ask('retire', [queue, ids, null, []])
+      else if (ids.length > 0) await ask('leave', [ids, leased])
     },
   }
 }
