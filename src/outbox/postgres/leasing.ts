@@ -46,15 +46,37 @@ export const leasingOf = <A>(
     ready.drain()
     look()
   }
-  /** Makes the worker ready for a statement that leases. */
-  const prepare = async (): Promise<void> => {
-    if (isUnsure) {
-      await me.replace([...leased.keys()])
-      isUnsure = false
-    } else if (!me.isSure() && !(await me.renew()).alive) {
+  /** Renews the worker. If another has ended it, its leases are gone. */
+  const renew = async () => {
+    const found = await me.renew()
+    if (!found.alive) {
       forget()
       await me.register()
     }
+    return found
+  }
+  let changing: Promise<unknown> = Promise.resolve()
+  let changesOpen = 0
+  /** One change of the worker at a time: of two new ids only the last would be renewed. */
+  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
+    changesOpen++
+    const mine = changing.then(change).finally(() => changesOpen--)
+    changing = mine.catch(constVoid)
+    return mine
+  }
+  /** Makes the worker ready for a statement that leases. */
+  const prepare = async (): Promise<void> => {
+    if (changesOpen === 0 && !isUnsure && me.isSure()) return
+    await inTurn(async () => {
+      if (isUnsure) {
+        // An answer that is lost from now on needs a new id once more.
+        isUnsure = false
+        await me.replace(() => [...leased.keys()]).catch((error: unknown) => {
+          isUnsure = true
+          throw error
+        })
+      } else if (!me.isSure()) await renew()
+    })
   }
   /** Runs a statement that leases. */
   const leasing = async <T>(statement: () => Promise<T>): Promise<T> => {
@@ -69,17 +91,19 @@ export const leasingOf = <A>(
 
   /** Leases retries, which it answers, and new entries, which are then ready. */
   const fetchNext = async (retries: number): Promise<ReadonlyArray<Entry<A>>> => {
-    await prepare()
     for (;;) {
+      await prepare()
       const news = Math.max(0, wanted - ready.size())
       if (isEnded || (retries === 0 && news === 0)) return []
       const [start, before] = [idFrom, changes]
+      let by = me.id()
       const rows = await leasing(() =>
-        ask('lease', [queue, me.id(), me.now(), retries, news, dueFrom, start]),
+        ask('lease', [queue, (by = me.id()), me.now(), retries, news, dueFrom, start]),
       )
+      // What was leased under an older id is free again.
+      if (by !== me.id()) continue
       if (rows.length === 0) {
-        forget()
-        await me.register()
+        await inTurn(renew)
         continue
       }
       const found = rows.filter(({ id }) => id !== '-1')
@@ -174,8 +198,7 @@ export const leasingOf = <A>(
       idFrom = '0'
     },
     look,
-    /** The worker was ended by another: its leases are theirs. */
-    forget,
+    renew: () => inTurn(renew),
     idle: async (): Promise<void> => {
       isEnded = true
       await fetching?.then(constVoid, constVoid)

@@ -168,11 +168,7 @@ const postgresOutbox = <A>(
   /** Renews and counts when it is time. */
   const tick = async (): Promise<void> => {
     if (waiting() > 0 && me.isDue()) {
-      const { alive, gone } = await me.renew()
-      if (!alive) {
-        leases.forget()
-        await me.register()
-      }
+      const { gone } = await leases.renew()
       if (gone > 0) bell.ring()
     }
     if (clock.monotonic() - countedAt >= countEvery) await recount()
