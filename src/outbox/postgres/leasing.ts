@@ -75,6 +75,7 @@ export const leasingOf = <A>(
           isUnsure = true
           throw error
         })
+        look()
       } else if (!me.isSure()) await renew()
     })
   }
