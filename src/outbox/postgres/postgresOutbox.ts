@@ -110,12 +110,13 @@ const postgresOutbox = <A>(
   const recount = async (): Promise<void> => {
     const before = changes
     countedAt = clock.monotonic()
-    const [row] = await ask('count', [queue])
+    const [row] = await ask('count', [queue, me.now()])
     countEvery = Math.max(COUNT_EVERY, 100 * (clock.monotonic() - countedAt))
     const isExact = before === changes
     if (row !== undefined && (isExact || !wasExact))
       counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
     wasExact = isExact
+    if (row?.late === true) await renew()
   }
   /** Asks for items one after the other whether there is room beside those before them. */
   const room = (): ((item: unknown, size: number) => Full | undefined) => {
@@ -165,16 +166,20 @@ const postgresOutbox = <A>(
     arm()
   }
 
+  /** Renews the worker, and ends the leases of others whose time is over. */
+  const renew = async (): Promise<void> => {
+    const { alive, gone } = await me.renew()
+    if (!alive) {
+      leases.forget()
+      await me.register()
+    }
+    if (gone === 0) return
+    look()
+    bell.ring()
+  }
   /** Renews and counts when it is time. */
   const tick = async (): Promise<void> => {
-    if (waiting() > 0 && me.isDue()) {
-      const { alive, gone } = await me.renew()
-      if (!alive) {
-        leases.forget()
-        await me.register()
-      }
-      if (gone > 0) bell.ring()
-    }
+    if (waiting() > 0 && me.isDue()) await renew()
     if (clock.monotonic() - countedAt >= countEvery) await recount()
   }
   const arm = (): void => {
