@@ -51,6 +51,7 @@ export const leasingOf = <A>(
     if (isUnsure) {
       await me.replace([...leased.keys()])
       isUnsure = false
+      look()
     } else if (!me.isSure() && !(await me.renew()).alive) {
       forget()
       await me.register()
