@@ -45,6 +45,17 @@ export interface OutboxLawOptions {
   readonly crash?: (place: string) => Awaitable<void>
   /** The run has ended, and its outboxes are closed: delete the storage. */
   readonly leave?: (place: string) => Awaitable<void>
+  /**
+   * For a server that pushes deliveries: called after each command, with the milliseconds of the world's clock
+   * that it took. Resolve when the server has had that time, at your scale. Default: no wait.
+   */
+  readonly settle?: (ms: number) => Promise<void>
+  /**
+   * The promises that the store does not make. With the order `none` it leases due entries in any order, a part
+   * of them too, and `nextDue` need not know the next: `order` and `wakes` are no laws then. Without
+   * `exactBytes` the runs do not reach `maxBytes`. Default: order `due`, exact bytes.
+   */
+  readonly capabilities?: { readonly order?: 'due' | 'none'; readonly exactBytes?: boolean }
 }
 
 const item = fc.record({
