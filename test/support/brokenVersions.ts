@@ -256,7 +256,7 @@ export const pushing =
     const memory = memoryOutbox<OutboxItem>({ ...bounds, clock, sizeOf })
     let here: ReadonlyArray<Entry<OutboxItem>> = []
     push = () => {
-      const due = memory.lease(fault === 'early' ? Infinity : clock.now(), ALL)
+      const due = memory.lease(fault === 'early' ? Number.MAX_SAFE_INTEGER : clock.now(), ALL)
       if ('length' in due) here = [...here, ...due]
     }
     const drop = (entry: Entry<OutboxItem>) => ({ entry, outcome: dropped(entry.item, 0, 'dropOldest') })
