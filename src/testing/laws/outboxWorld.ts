@@ -46,14 +46,13 @@ export interface OutboxLawOptions {
   /** The run has ended, and its outboxes are closed: delete the storage. */
   readonly leave?: (place: string) => Awaitable<void>
   /**
-   * For a server that pushes deliveries: called after each command, with the milliseconds of the world's clock
-   * that it took. Resolve when the server has had that time, at your scale. Default: no wait.
+   * For a server that pushes: called after each command, with the milliseconds that it took in the world.
+   * Resolve when the server has had as much, at your scale. Default: no wait.
    */
   readonly settle?: (ms: number) => Promise<void>
   /**
-   * The promises that the store does not make. With the order `none` it leases due entries in any order, a part
-   * of them too, and `nextDue` need not know the next: `order` and `wakes` are no laws then. Without
-   * `exactBytes` the runs do not reach `maxBytes`. Default: order `due`, exact bytes.
+   * `order: 'none'`: leases come in any order and in parts, `nextDue` may not know the next, and `order` and
+   * `wakes` are no laws. `exactBytes: false`: bytes are not looked at. Default: `due`, exact.
    */
   readonly capabilities?: { readonly order?: 'due' | 'none'; readonly exactBytes?: boolean }
 }
