@@ -17,6 +17,7 @@ const benches = [
   'client',
   'collector',
   'virtualHours',
+  'postgres',
 ]
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -22,7 +22,7 @@ import type {
   TransactionClient,
   TransactionalOutbox,
 } from '../../src/outbox/index.ts'
-import { loopbackReceiver } from '../../src/testing/index.ts'
+import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
 import { newSchema, programs, startPgbouncer } from '../support/postgres.js'
 import { openSchema } from '../support/postgresWorld.ts'
@@ -74,10 +74,11 @@ withServer('PostgreSQL', async () => {
     const changes = async (own: string): Promise<boolean> => {
       const given = { schema: own, queue: `q${String(++queues)}` }
       const of = isKeyed ? { keyOf: (item: string) => item.slice(0, 1) } : {}
-      const a = await open(given, of)
+      // Its time stands still, so it does not see that it was ended.
+      const a = await open(given, { ...of, clock: virtualClock() })
       await a.enqueue(['a1', 'a2', 'b1'])
       const before = await lease(a)
-      await pool.query(`update ${own}.worker set expires = 0 where queue = $1`, [given.queue])
+      await pool.query(`select ${own}.renew($1, null, 9e15::bigint, 0)`, [given.queue])
       const b = await open(given, of)
       expect(await lease(b)).toEqual(before)
       const state = async () =>
@@ -119,7 +120,7 @@ withServer('PostgreSQL', async () => {
         return answer
       },
     }
-    const outbox = await open({ pool: lossy })
+    const outbox = await open({ pool: lossy, queue: 'lossy' })
     await outbox.enqueue(['a', 'b'])
     expect(await lease(outbox)).toHaveLength(2)
     isCut = true
@@ -129,7 +130,9 @@ withServer('PostgreSQL', async () => {
     // "a" and "b" are still its own.
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['c', 'd'])
     await outbox.close()
-    expect(await rows('select id from headrace.item where worker is not null')).toEqual([])
+    expect(await rows(`select id from headrace.item where worker is not null and queue = 'lossy'`)).toEqual(
+      [],
+    )
   })
 
   test('a record that cannot be read ends as a dead letter, which is told', async () => {
@@ -214,7 +217,10 @@ withServer('PostgreSQL', async () => {
     ],
   ])('%s cost repeats, and no item', { timeout: 60_000 }, async (_, least, fault) => {
     const server = Number(new URL(url).port)
-    const proxy = await cuttingProxy(server, () => (least === 0 ? Infinity : 500 + Math.random() * 30_000))
+    let isOpen = false
+    const proxy = await cuttingProxy(server, () =>
+      isOpen && least > 0 ? 100 + Math.random() * 8_000 : Infinity,
+    )
     const through = new pg.Pool({
       connectionString: url.replace(String(server), String(proxy.port)),
       max: 6,
@@ -222,6 +228,8 @@ withServer('PostgreSQL', async () => {
     })
     through.on('error', () => undefined)
     const many = await openMany(2, () => ({ pool: through }))
+    isOpen = true
+    proxy.cutAll()
     const accepted: string[] = []
     const seen = new Set(
       await drained(many, async () => {

@@ -41,7 +41,7 @@ interface Known {
 }
 
 /** What the receivers took and the lives told, of messages that each go to all these places. */
-const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<string>) => {
+export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<string>) => {
   const sent = new Set(names)
   const offers = new Map<string, number>()
   const acknowledged = new Set<string>()
@@ -102,7 +102,7 @@ const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<string>) 
   }
 }
 
-type Account = ReturnType<typeof accountOf>
+export type Account = ReturnType<typeof accountOf>
 
 interface Posted {
   readonly event: string
@@ -110,7 +110,12 @@ interface Posted {
 }
 
 /** A receiver that answers 503 now and then, and some requests not at all, so that something waits at each kill. */
-const openReceiver = async (account: Account, random: Random, holds: boolean) => {
+export const openReceiver = async (
+  account: Account,
+  random: Random,
+  holds: boolean,
+  refuses: (name: string) => boolean = () => false,
+) => {
   const sockets = new Set<Socket>()
   const refused = new Set<string>()
   const waiting = new Set<() => boolean>()
@@ -139,7 +144,10 @@ const openReceiver = async (account: Account, random: Random, holds: boolean) =>
     if (!isHealed && holds && (isFirst || (chance < 0.02 && held < 6))) {
       held++
       response.on('close', () => held--)
-    } else if (!isHealed && chance > 0.96 && !refused.has(key)) {
+    } else if (
+      events.some(({ event }) => refuses(event)) ||
+      (!isHealed && chance > 0.96 && !refused.has(key))
+    ) {
       // Once each, so that no backoff grows long.
       refused.add(key)
       response.writeHead(503).end()

@@ -15,3 +15,6 @@ export const callOf = (name) => {
     properties: { total: number / 7, note: 'é"\u2028 '.repeat(number % 40) },
   }
 }
+
+/** Milliseconds for the attempts at a message whose events are shared by workers. */
+export const WINDOW = 20_000

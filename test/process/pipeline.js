@@ -1,9 +1,11 @@
-// A host that sends messages until it is killed: `pipeline.js destination|early|client|operators FOLDER URL`. It reads names on stdin.
+// A host that sends messages until it is killed: `pipeline.js destination|early|client|operators|collector FOLDER|postgres://… URL`. Over
+// PostgreSQL it is one of several workers, with `deliver` in the place of `operators`. It reads names on stdin.
 // On stdout it tells, a line each and at once, each offered, accepted and ended message, and at the end its totals.
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { pipe } from 'rxjs'
-import { callOf } from './messages.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Subject, pipe } from 'rxjs'
+import { WINDOW, callOf } from './messages.js'
 
 const CALLERS = 32
 /** The host of a client asks from time to time whether its calls are stored. */
@@ -16,8 +18,26 @@ const tellOutcomes = ({ outcomes$ }) =>
     tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })
   })
 const names = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const groups = async function* (count) {
+  const some = []
+  for await (const name of names) if (some.push(name) === count) yield some.splice(0)
+  if (some.length > 0) yield some
+}
 // The receiver leaves some requests without an answer.
 const options = { outbox: { path }, logger: false, timeout: 600_000 }
+let end = () => undefined
+
+const share = async () => {
+  const { default: pg } = await import('pg')
+  const { both, deadline, exponential } = await import('../../dist/policy/index.js')
+  const { postgres } = await import('../../dist/outbox/postgres/postgresOutbox.js')
+  const pool = new pg.Pool({ connectionString: path, max: 5 })
+  pool.on('error', () => undefined)
+  end = () => pool.end()
+  options.outbox = postgres({ pool, queue: 'kills', leaseTime: 3_000 })
+  options.retry = both(exponential({ base: 300, factor: 1 }), deadline(WINDOW))
+}
+if (path.startsWith('postgres:')) await share()
 
 const sendByDestination = async () => {
   const { webhookDestination } = await import('../../dist/destination/index.js')
@@ -34,7 +54,13 @@ const sendByDestination = async () => {
         tell({ t: 'accepted', name })
         continue
       }
-      const answer = await destination.send(callOf(name))
+      let answer = await destination.send(callOf(name))
+      // The server was stopped, and may have stored it.
+      while (answer._tag === 'Left' && answer.left._tag === 'NotStored') {
+        await sleep(50)
+        tell({ t: 'offered', name })
+        answer = await destination.send(callOf(name))
+      }
       if (answer._tag === 'Right') tell({ t: 'accepted', name })
       else if (answer.left._tag !== 'Closed') tell({ t: 'refused', name, why: answer.left._tag })
     }
@@ -53,13 +79,7 @@ const sendByClient = async () => {
     isClosing = true
     void client.close({ timeout: Infinity })
   })
-  for (let isDone = false; !isDone && !isClosing;) {
-    const some = []
-    while (some.length < CALLS && !isDone) {
-      const next = await names.next()
-      if (next.done) isDone = true
-      else some.push(next.value)
-    }
+  for await (const some of groups(CALLS)) {
     if (isClosing) break
     for (const name of some) {
       tell({ t: 'offered', name })
@@ -100,11 +120,79 @@ const sendByOperators = async () => {
   return {}
 }
 
+const sendByDeliver = async () => {
+  const { deliver, encode, validate } = await import('../../dist/index.js')
+  const { Event, toWebhookBody } = await import('../../dist/event/index.js')
+  const { storedEvents } = await import('../../dist/destination/index.js')
+  const { webhook } = await import('../../dist/http/webhook.js')
+  const outbox = options.outbox({ codec: storedEvents })
+  const open = new Set()
+  const onEvent = ({ _tag, item }) => {
+    if (_tag !== 'Accepted') return
+    tell({ t: 'accepted', name: item.items[0].event })
+    open.delete(item.items[0].event)
+  }
+  const hook = webhook({ url, timeout: options.timeout })
+  const delivery = deliver(hook, { outbox, retry: options.retry, onEvent, maxInFlight: 64 })
+  const source$ = new Subject()
+  const offer = (name) => {
+    tell({ t: 'offered', name })
+    source$.next(callOf(name))
+  }
+  const ended$ = source$.pipe(validate(Event), encode(toWebhookBody), delivery)
+  const ended = ended$.forEach(({ _tag, item, input }) => {
+    if (_tag === 'NotStored') setTimeout(offer, 50, input.items[0].event)
+    else tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })
+  })
+  for await (const name of names) {
+    while (open.size >= 64) await sleep(1)
+    open.add(name)
+    offer(name)
+  }
+  while (open.size > 0) await sleep(1)
+  source$.complete()
+  await ended
+  await hook.close()
+  await outbox.close()
+  return {}
+}
+
+const sendByCollector = async () => {
+  const { createCollector } = await import('../../dist/collector/index.js')
+  const { outbox, ...rest } = options
+  const collector = createCollector(
+    {
+      sources: [{ id: 'web', writeKey: 'wk' }],
+      destinations: [{ name: 'hook', sources: ['web'], webhooks: [{ url }] }],
+    },
+    { ...rest, maxInFlight: 64, outbox: () => outbox },
+  )
+  collector.outcomes$.subscribe(({ outcome: { _tag, item } }) => {
+    tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })
+  })
+  const headers = { 'Content-Type': 'application/json', Authorization: `Basic ${btoa('wk:')}` }
+  const post = async (some) => {
+    for (const name of some) tell({ t: 'offered', name })
+    const body = JSON.stringify({ batch: some.map(callOf) })
+    const request = new Request('http://host/v1/batch', { method: 'POST', headers, body })
+    const { status } = await collector.handle(request)
+    if (status !== 200) return sleep(50).then(() => post(some))
+    for (const name of some) tell({ t: 'accepted', name })
+  }
+  for await (const some of groups(20)) await post(some)
+  await collector.idle()
+  await collector.close()
+  return {}
+}
+
 const send = {
   destination: sendByDestination,
   early: sendByDestination,
   client: sendByClient,
   operators: sendByOperators,
+  deliver: sendByDeliver,
+  collector: sendByCollector,
 }
 const { totals } = await send[kind]()
 tell({ t: 'summary', ...totals })
+await end()

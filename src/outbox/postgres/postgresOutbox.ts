@@ -168,11 +168,7 @@ const postgresOutbox = <A>(
 
   /** Renews the worker, and ends the leases of others whose time is over. */
   const renew = async (): Promise<void> => {
-    const { alive, gone } = await me.renew()
-    if (!alive) {
-      leases.forget()
-      await me.register()
-    }
+    const { gone } = await leases.renew()
     if (gone === 0) return
     look()
     bell.ring()
@@ -272,7 +268,7 @@ const postgresOutbox = <A>(
 
   const end = async (): Promise<void> => {
     cancelTick()
-    await Promise.all([stores.idle(), leases.idle(), results.idle()])
+    await Promise.all([stores.idle(), leases.end(), results.idle()])
     bell.close()
     if (opening === undefined) return
     await opening.catch(constVoid)

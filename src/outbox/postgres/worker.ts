@@ -28,7 +28,8 @@ export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: numbe
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
     offset = Number(found.now) - ownNow()
     if (found.alive) renewedAt = startedAt
-    return found
+    // It took another id meanwhile, which is alive.
+    return me === (ids[0] ?? null) ? found : { ...found, alive: true }
   }
   const register = async (): Promise<void> => {
     if (ids[0] === undefined) await renew()
@@ -54,12 +55,12 @@ export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: numbe
     renew,
     /**
      * Takes another id, and `kept` with it. For a statement whose answer was lost: what it leased is known to
-     * nothing else, and becomes free.
+     * nothing else, and becomes free. An answer under the old id that comes later counts as lost too.
      */
-    replace: async (kept: ReadonlyArray<string>): Promise<void> => {
+    replace: async (kept: () => ReadonlyArray<string>): Promise<void> => {
       const old = ids
       await register()
-      await ask('retire', [queue, old, ids[0], kept])
+      await ask('retire', [queue, old, ids[0], kept()])
       ids = ids.slice(0, 2)
     },
     /** Ends it, and its leases. `leased`: all of them; left out if an answer was lost. */

@@ -1,0 +1,111 @@
+/** Four workers share a queue in PostgreSQL. Workers are killed by SIGKILL, and the server is stopped as by a crash. */
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { storedEvents } from '../../src/destination/record.ts'
+import { postgres } from '../../src/outbox/postgres/postgresOutbox.ts'
+import { migrate } from '../../src/outbox/postgres/schema.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { startPostgres } from '../support/postgres.js'
+import { profile } from '../support/runs.ts'
+import { LIMIT, NO_HARM, SIZE, accountOf, openReceiver, startLife } from './kills.ts'
+import type { Life, Said } from './kills.ts'
+import { WINDOW, nameOf } from './messages.js'
+
+const CHILD = fileURLToPath(new URL('pipeline.js', import.meta.url))
+const WORKERS = 4
+const CRASHES = Math.ceil(SIZE.kills / 3)
+/** Of one worker: deliveries in flight, those that ended and are not stored yet, and offers without an answer. */
+const OPEN = {
+  destination: { delivered: 64 + 16, offered: 32 },
+  deliver: { delivered: 64 + 16, offered: 64 },
+  collector: { delivered: 64 + 16, offered: 20 },
+  client: { delivered: (1 + 16) * 20, offered: 25 },
+}
+type Kind = keyof typeof OPEN
+const isAll = profile === 'long' || process.env['KILLS'] !== undefined
+const kinds: ReadonlyArray<Kind> = isAll ? ['destination', 'deliver', 'collector', 'client'] : ['destination']
+
+const title = `%s: ${String(SIZE.kills)} kills of workers, ${String(CRASHES)} crashes of the server`
+it.each(kinds)(title, { timeout: LIMIT * 2 }, async (kind) => {
+  const server = await startPostgres({ syncs: true })
+  onTestFinished(server.stop)
+  const pool = new pg.Pool({ connectionString: server.url })
+  pool.on('error', () => undefined)
+  onTestFinished(() => pool.end())
+  await migrate(pool)
+  const random = seededRandom(Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31)))
+  const names = Array.from({ length: SIZE.messages }, (_, number) => nameOf(number))
+  /** The receiver refuses these until they expire. One of them would hold back the batch of a client. */
+  const doomed = new Map(
+    names.flatMap((name, at) =>
+      at % 500 === 250 && kind !== 'client' ? [[`m-${name}`, [] as number[]]] : [],
+    ),
+  )
+  const account = accountOf(names, ['hook'])
+  const arrived: typeof account.arrived = (place, name, id, body) => {
+    doomed.get(id)?.push(Date.now())
+    account.arrived(place, name, id, body)
+  }
+  const receiver = await openReceiver({ ...account, arrived }, random, false, (name) =>
+    doomed.has(`m-${name}`),
+  )
+  const refused: Said[] = []
+  const hear = (said: Said): void => {
+    if (said['t'] === 'offered') account.offered(String(said['name']))
+    else if (said['t'] === 'accepted') account.acknowledged(String(said['name']))
+    else if (said['t'] === 'refused') refused.push(said)
+    else if (said['t'] === 'outcome' && !(said['outcome'] === 'expired' && doomed.has(String(said['id']))))
+      account.ended(String(said['id']), String(said['outcome']))
+  }
+  let fail = (_: Error): void => undefined
+  const failed = new Promise<never>((_, reject) => (fail = reject))
+  const begin = (worker: number): Life => {
+    const life = startLife([CHILD, kind, server.url, `${receiver.url}hook`], hear)
+    const own = names.filter((name, at) => at % WORKERS === worker && !account.isAcknowledged(name))
+    life.child.stdin.write(own.map((name) => `${name}\n`).join(''))
+    void life.over.then(({ code, stderr }) => {
+      if (code !== 0 && code !== null) fail(new Error(`a worker ended with ${String(code)}: ${stderr}`))
+    })
+    return life
+  }
+  const lives = Array.from({ length: WORKERS }, (_, worker) => begin(worker))
+  const deaths = SIZE.kills + CRASHES
+  for (let death = 0; death < deaths; death++) {
+    const count = Math.ceil(((death + random()) / deaths) * 0.85 * SIZE.messages)
+    await Promise.race([receiver.delivered(count), failed])
+    if (death % 4 === 3) await server.restart()
+    else {
+      const worker = Math.floor(random() * WORKERS)
+      lives[worker]?.child.kill('SIGKILL')
+      await lives[worker]?.over
+      lives[worker] = begin(worker)
+    }
+    account.nextLife()
+  }
+  receiver.heal()
+  for (const { child } of lives) child.stdin.end()
+  const ends = await Promise.race([Promise.all(lives.map(({ over }) => over)), failed])
+  expect(ends).toEqual(lives.map(() => ({ code: 0, signal: null, stderr: '' })))
+  const figures = account.figures()
+  const { delivered, offered } = OPEN[kind]
+  const bound = SIZE.kills * (delivered + offered) + CRASHES * WORKERS * offered
+  const { rows } = await pool.query<{ left: number }>('select count(*)::int as left from headrace.item')
+  console.log(kind, JSON.stringify({ ...figures, bound, left: rows[0]?.left }))
+  expect(refused).toEqual([])
+  expect(account.harm()).toEqual({ ...NO_HARM, missing: doomed.size })
+  expect(figures).toMatchObject({ acknowledged: SIZE.messages, delivered: SIZE.messages - doomed.size })
+  expect(rows).toEqual([{ left: 0 }])
+  expect(figures.extra).toBeLessThanOrEqual(bound)
+  const outbox = postgres({ pool, queue: 'kills' })({ codec: storedEvents })
+  const dead = (await outbox.dead.list()).flatMap((each) => (each.reason === 'ended' ? [each.entry] : []))
+  await outbox.close()
+  expect(dead.length).toBe(doomed.size)
+  // No attempt starts after the deadline, and it counts from the first attempt whose failure was stored.
+  const early = dead.flatMap(({ item, firstAttemptAt = 0 }) => {
+    const times = doomed.get(item.id) ?? []
+    expect(Math.max(...times)).toBeLessThan(firstAttemptAt + WINDOW + 1_000)
+    return times.filter((at) => at < firstAttemptAt - 100)
+  })
+  expect(early.length).toBeLessThanOrEqual(SIZE.kills)
+})
