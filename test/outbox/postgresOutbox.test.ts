@@ -58,7 +58,7 @@ withServer('PostgreSQL', async () => {
   const lease = async (outbox: Opened) => outbox.lease(0, ALL)
   const rows = async (sql: string, values: unknown[] = []): Promise<any[]> =>
     (await pool.query(sql.replaceAll('headrace.', `${schema}.`), values)).rows
-  const eventually = (check: () => Promise<unknown>) => expect.poll(check, { timeout: 20_000, interval: 20 })
+  const eventually = (check: () => unknown) => expect.poll(check, { timeout: 20_000, interval: 20 })
 
   /** Each is done late by a worker that was ended by another; and the fence that keeps it from changing anything. */
   const LATE: ReadonlyArray<readonly [string, number, boolean, (a: Opened, list: Leased) => Promise<void>]> =
@@ -78,6 +78,7 @@ withServer('PostgreSQL', async () => {
       const a = await open(given, { ...of, clock: virtualClock() })
       await a.enqueue(['a1', 'a2', 'b1'])
       const before = await lease(a)
+      expect(await lease(a)).toEqual([])
       await pool.query(`select ${own}.renew($1, null, 9e15::bigint, 0)`, [given.queue])
       const b = await open(given, of)
       expect(await lease(b)).toEqual(before)
@@ -412,7 +413,12 @@ withServer('PostgreSQL', async () => {
         /needs an outbox with enqueueIn, such as postgres/,
       )
       // The sender counts nothing; the process that ends an event does.
-      expect(destination.stats()).toMatchObject({ refused: 0, accepted: 0, delivered: arrived().length })
+      const { length } = arrived()
+      await eventually(() => destination.stats()).toMatchObject({
+        refused: 0,
+        accepted: 0,
+        delivered: length,
+      })
       await Promise.all([small.close(), memory.close()])
       client.release()
       await Promise.all([destination.close(), receiver.close(), sql.end(), knex.destroy()])
