@@ -57,11 +57,22 @@ export const resultsOf = <A>(
   linger: number,
   ended: (sizes: ReadonlyArray<number>, dead: number) => Promise<void>,
 ) => {
+  /** Asks again if the worker took another id: the leases may have gone to that one before the statement ran. */
+  const asWorker = async <T>(statement: (ids: ReadonlyArray<string>) => Promise<ReadonlyArray<T>>) => {
+    const answers: T[] = []
+    for (let ids: ReadonlyArray<string> | undefined; ids !== me.ids();) {
+      ids = me.ids()
+      answers.push(...(await statement(ids)))
+    }
+    return answers
+  }
   /** Removes leased items that ended; those with an `about` are dead letters, '' is that of unreadable ones. */
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
     const isKeyed = ids.some((id) => leased.get(id) === true)
     const dead = new Set(ids.filter((_, at) => abouts[at] !== null))
-    const gone = await ask('ack', [queue, me.ids(), me.now(), ids, isKeyed, dead.size === 0 ? null : abouts])
+    const gone = await asWorker((mine) =>
+      ask('ack', [queue, mine, me.now(), ids, isKeyed, dead.size === 0 ? null : abouts]),
+    )
     for (const id of ids) leased.delete(id)
     if (isKeyed) turned()
     await ended(
@@ -91,7 +102,7 @@ export const resultsOf = <A>(
     const ids = mine.map(({ entry }) => entry.id)
     const dues = mine.map(({ due }) => Math.max(1, me.toServer(due)))
     const abouts = mine.map(({ entry }) => aboutRetry(toServer(entry)) || null)
-    await ask('nack', [me.ids(), ids, dues, abouts])
+    await asWorker((mine) => ask('nack', [mine, ids, dues, abouts]))
     for (const id of ids) leased.delete(id)
     for (const due of dues) putBack(due)
   })
