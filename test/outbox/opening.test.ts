@@ -200,7 +200,7 @@ describe('an outbox that opens later', () => {
       expect(seen).toEqual([])
       if (isStopped) stop.next()
       await clock.advance(isStopped ? 0 : 1)
-      expect([early, seen]).toEqual([[], isStopped ? ['|'] : ['Delivered', 'Delivered', '|']])
+      expect([early, seen]).toEqual([[], isStopped ? ['NotStored', '|'] : ['Delivered', 'Delivered', '|']])
     }
   })
 
