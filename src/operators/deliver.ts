@@ -139,6 +139,7 @@ const runRelay = <L, P, D>(
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
+      if (isStopped() && enqueuing === 0 && work.isAborted()) subscriber.complete()
       if (state === 'open' || state === 'stopped') return
       if (enqueuing > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = work.lost()
@@ -181,7 +182,7 @@ const runRelay = <L, P, D>(
       if (isStopped()) return
       state = 'stopped'
       stopped.next()
-      work.abort(() => subscriber.complete())
+      work.abort(endIfDone)
     }
 
     work.changes$.subscribe({ next: endIfDone, error: endIfDone })

@@ -245,7 +245,7 @@ const ALL = { count: 1_000, retries: 1_000 }
 let push: () => void = constVoid
 /** What `pushing` does not promise. */
 export const pushed: OutboxLawOptions = {
-  settle: () => Promise.resolve(push()),
+  settle: async () => push(),
   capabilities: { order: 'none', exactBytes: false },
 }
 /** A store that pushes: what is due comes in `settle`, the newest first, and a lease gives two of it. */
