@@ -48,7 +48,8 @@ const BY_TAG: Readonly<Record<string, Verb>> = {
 }
 
 /** How an end is answered. All others, and lefts of the host, are rejected. */
-export const verbOf = (ended: unknown): Verb => (isRecord(ended) && BY_TAG[String(ended['_tag'])]) || 'reject'
+export const verbOf = (ended: unknown): Verb =>
+  (isRecord(ended) ? BY_TAG[String(ended['_tag'])] : undefined) ?? 'reject'
 const rankOf = (ended: unknown): number => VERBS.indexOf(verbOf(ended))
 
 /** One for each of `count` parts: the worst of their ends is the end, when the last has ended. */
