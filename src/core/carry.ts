@@ -13,8 +13,6 @@ import type { Outcome } from './outcome.ts'
 export interface Answer {
   /** Called once. `failure`, of the last attempt, may tell the members of a batch apart. */
   readonly end: (ended: unknown, failure?: Failure) => void
-  /** A delivery has the item, and will end it. */
-  readonly take: () => void
   /** The answers of the members of a batch. */
   readonly members?: ReadonlyArray<Answer | undefined>
 }
@@ -60,7 +58,7 @@ export const divided = (answer: Answer, count: number): Answer => {
     if (rankOf(ended) > rankOf(worst)) worst = ended
     if (--open === 0) answer.end(worst)
   }
-  return { end, take: answer.take }
+  return { end }
 }
 
 /** One for each of `count` members of one item. */
@@ -73,7 +71,6 @@ export const answersOf = (answer: Answer, count: number): Array<Answer | undefin
 /** One for a batch: each member ends by its place. */
 export const joined = (members: ReadonlyArray<Answer | undefined>): Answer => ({
   members,
-  take: () => members.forEach((member) => member?.take()),
   end: (ended, failure) => {
     const verdicts = failure?._tag === 'PartlyFailed' ? failure.members : []
     members.forEach((member, place) => {

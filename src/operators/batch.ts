@@ -96,7 +96,7 @@ interface OpenBatch<M, A> {
   readonly due: number
   byteLength: number
   /** By the places of the members, if any of them has one. */
-  answers: Array<Answer | undefined> | undefined
+  answers?: Array<Answer | undefined>
 }
 
 type Unfit = Refusal | Threw
@@ -212,13 +212,7 @@ const gather = <L, V, M, A, B>(
       const [oldest] = open
       if (oldest !== undefined && open.size >= maxKeys) close(...oldest, 'keys')
       const due = maxDelay + (delayFrom === 'firstItem' ? clock.monotonic() : lastFlush)
-      const batch: OpenBatch<M, A> = {
-        members: [],
-        items: [],
-        byteLength: frameSize - comma,
-        due,
-        answers: undefined,
-      }
+      const batch: OpenBatch<M, A> = { members: [], items: [], byteLength: frameSize - comma, due }
       open.set(key, batch)
       return batch
     }

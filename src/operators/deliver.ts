@@ -133,9 +133,8 @@ const runRelay = <L, P, D>(
       answers.delete(id)
     }
     const keep = (entry: Entry<P>, answer: Answer): void => {
-      if (outbox.keeps(entry)) return answer.end(STORED)
-      answer.take()
-      answers.set(entry.id, answer)
+      if (outbox.keeps(entry)) answer.end(STORED)
+      else answers.set(entry.id, answer)
     }
 
     const work = relay<P, D>({

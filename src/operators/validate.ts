@@ -11,13 +11,10 @@ const THREW = [
   { path: '', message: 'could not be read: the codec, or a getter of the input, throws an error' },
 ]
 
-const decoding = <A>(
-  operator: string,
-  codec: t.Type<A, unknown>,
-): ((input: unknown) => Either<Refusal, A>) => {
+const decoderOf = <A>(operator: string, codec: t.Type<A, unknown>) => {
   if (!hasFunctions(codec, ['decode', 'encode']))
     throw new TypeError(`${operator}: expected an io-ts codec, got ${kindOf(codec)}`)
-  return (input) => {
+  return (input: unknown): Either<Refusal, A> => {
     try {
       const decoded = codec.decode(input)
       return isLeft(decoded) ? left(invalid(input, faultsOf(decoded.left))) : decoded
@@ -50,7 +47,7 @@ const decoding = <A>(
 export const validate = <A>(
   codec: t.Type<A, unknown>,
 ): ((source: Observable<unknown>) => ObservableEither<Refusal, A>) => {
-  const decode = decoding('validate', codec)
+  const decode = decoderOf('validate', codec)
   return (source) => source.pipe(map(decode))
 }
 
@@ -71,7 +68,7 @@ export const validate = <A>(
 export const validateRight = <A>(
   codec: t.Type<A, unknown>,
 ): (<L>(source: EitherSource<L, unknown>) => ObservableEither<L | Refusal, A>) => {
-  const decode = decoding('validateRight', codec)
+  const decode = decoderOf('validateRight', codec)
   return <L>(source: ObservableEither<L, unknown>) =>
     source.pipe(
       map((each) => {

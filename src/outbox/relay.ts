@@ -291,10 +291,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   pollNow()
 
   return {
-    /**
-     * Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. `use` gets its
-     * entry before it starts.
-     */
+    /** Adds an item, and gives `use` its entry. `Full` without room, `Closed` after `stopAccepting`. */
     offer: (item: A, use?: (entry: Entry<A>) => void): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
       const answers = outbox.enqueue([item])

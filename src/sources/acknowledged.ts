@@ -1,6 +1,6 @@
 /** `headrace/sources/acknowledged`: messages of a broker, each answered once. @module */
 import { right, type Either } from 'fp-ts/lib/Either.js'
-import { Observable, Subject, type OperatorFunction } from 'rxjs'
+import { concatMap, defer, Observable, tap, type OperatorFunction } from 'rxjs'
 import { whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
@@ -10,7 +10,7 @@ import { abandoned, type Abandoned } from '../core/outcome.ts'
 import { threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
 import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { reader } from './reader.ts'
+import { pull } from './pull.ts'
 
 /**
  * How a broker is answered. The functions may answer promises. Their errors are a `Defect` and end nothing:
@@ -61,13 +61,12 @@ const answersOptions = strict({
 interface Open<M> {
   readonly message: M
   item?: unknown
-  isTaken: boolean
   cancelExtend?: Cancel
 }
 
-const USE =
-  'use mapRight for map(E.map(f)), flatMapRight for E.chain, filterRight for filter, splitRight for mergeMap, ' +
-  'enrich for a promise, validateRight for validate'
+const UNANSWERED =
+  'were answered by no operator: use mapRight for map(E.map(f)), flatMapRight for E.chain, filterRight for ' +
+  'filter, splitRight for mergeMap, enrich for a promise, validateRight for validate'
 
 /**
  * Feeds a pipeline with the messages of a broker, and answers each message once: when everything that was
@@ -77,9 +76,9 @@ const USE =
  * The answer rides on the `Either`, unseen. The operators of headrace carry it; so does an operator of RxJS
  * that passes the same `Either`, once. If one is lost, its message is put back at the end, with a `Defect`.
  *
- * At most `window` messages are read and not answered: it must hold a batch. If none is answered for 10 s
- * while no delivery is under way, there is a `Defect`. When the source ends or fails, the result ends after
- * the last answer. Unsubscribing puts back what is not answered, and calls the source's `return`.
+ * At most `window` messages are read and not answered: it must hold a batch. If it is used up and none is
+ * answered for 10 s, there is a `Defect`. When the source ends or fails, the result ends after the last
+ * answer. Unsubscribing puts back what is not answered, and calls the source's `return`.
  *
  * @throws ConfigError if an option is missing, wrong or unknown.
  *
@@ -109,99 +108,87 @@ export const acknowledged = <M, T, R>(
   // `nak` gets the ends that `verbOf` says it for.
   const calls = { ack, reject: reject ?? ack, nak: nak as (message: M, ended: unknown) => unknown }
 
-  return new Observable<R>((subscriber) => {
-    const items = new Subject<Either<never, T>>()
-    const open = new Set<Open<M>>()
-    /** Answers whose promise is not settled. */
-    let answering = 0
-    let source: 'goes on' | 'ended' | { readonly error: unknown } = 'goes on'
-    let finish: (() => void) | undefined
-    const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
-    const defect = (where: string, error: unknown): void =>
-      report({ _tag: 'Defect', at: clock.now(), where, error })
+  return defer(() => {
+    let receive: (message: M) => ReadonlyArray<Either<never, T>>
+    const answering = (messages$: Observable<M>) =>
+      new Observable<{ readonly output: R } | undefined>((subscriber) => {
+        const open = new Set<Open<M>>()
+        /** Answers whose promise is not settled. */
+        let unsettled = 0
+        let hasEnded = false
+        let finish: (() => void) | undefined
+        const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
+        const defect = (where: string, error: unknown): void =>
+          report({ _tag: 'Defect', at: clock.now(), where: `acknowledged: ${where}`, error })
 
-    const settled = (): void => {
-      answering--
-      reading.release(1)
-      if (answering === 0) finish?.()
-    }
-    const answer = (one: Open<M>, ended: unknown): void => {
-      if (!open.delete(one)) return
-      one.cancelExtend?.()
-      answering++
-      const verb = verbOf(ended)
-      whenAnswered(
-        () => lost?.(one.message) === true || calls[verb](one.message, ended),
-        settled,
-        (error) => {
-          defect(`acknowledged: ${verb}`, error)
-          settled()
-        },
-      )
-    }
-    const putBack = (one: Open<M>): void => answer(one, abandoned(one.item, 0, undefined))
-    const putAllBack = (): void => open.forEach(putBack)
-    const extendLater = (one: Open<M>): void => {
-      if (extend === undefined) return
-      one.cancelExtend = clock.schedule(extendEvery, () => {
-        extendLater(one)
-        callSafely(
-          ({ message }) => (lost?.(message) === true ? putBack(one) : extend(message)),
-          one,
-          (error) => defect('acknowledged: extend', error),
+        const settled = (): void => {
+          unsettled--
+          subscriber.next(undefined)
+          if (unsettled === 0) finish?.()
+        }
+        const answer = (one: Open<M>, ended: unknown): void => {
+          if (!open.delete(one)) return
+          one.cancelExtend?.()
+          unsettled++
+          const verb = verbOf(ended)
+          const call = (): unknown => lost?.(one.message) === true || calls[verb](one.message, ended)
+          whenAnswered(call, settled, (error) => {
+            defect(verb, error)
+            settled()
+          })
+        }
+        const putBack = (one: Open<M>): void => answer(one, abandoned(one.item, 0, undefined))
+        const putAllBack = (): void => open.forEach(putBack)
+        const extendLater = (one: Open<M>): void => {
+          if (extend === undefined) return
+          one.cancelExtend = clock.schedule(extendEvery, () => {
+            extendLater(one)
+            const ask = ({ message }: Open<M>): unknown =>
+              lost?.(message) === true ? putBack(one) : extend(message)
+            callSafely(ask, one, (error) => defect('extend', error))
+          })
+        }
+        receive = (message) => {
+          const one: Open<M> = { message }
+          open.add(one)
+          let item: T
+          try {
+            one.item = item = itemOf(message)
+          } catch (error) {
+            defect('item', error)
+            if (reject !== undefined) answer(one, threw(message, 'acknowledged', error))
+            else putBack(one)
+            return []
+          }
+          if (subscriber.closed) putBack(one)
+          else extendLater(one)
+          return [withAnswer(right(item), { end: (ended) => answer(one, ended) })]
+        }
+
+        const noteEnd = (): void => {
+          hasEnded = true
+        }
+        subscriber.add(
+          messages$.pipe(tap({ complete: noteEnd }), concatMap(receive), pipeline).subscribe({
+            next: (output) => subscriber.next({ output }),
+            error: (error: unknown) => subscriber.error(error),
+            complete: () => {
+              if (!hasEnded) return subscriber.complete()
+              if (open.size > 0) defect('pipeline', new Error(`${String(open.size)} messages ${UNANSWERED}`))
+              putAllBack()
+              finish = () => subscriber.complete()
+              if (unsettled === 0) finish()
+            },
+          }),
         )
+        subscriber.add(putAllBack)
       })
-    }
-    const end = (how: () => void): void => {
-      reading.stop()
-      putAllBack()
-      finish = how
-      if (answering === 0) how()
-    }
-
-    const reading = reader('acknowledged', messages, window, clock, {
-      item: (message) => {
-        const one: Open<M> = { message, isTaken: false }
-        open.add(one)
-        let item: T
-        try {
-          one.item = item = itemOf(message)
-        } catch (error) {
-          defect('acknowledged: item', error)
-          return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
-        }
-        if (reading.isOver()) return putBack(one)
-        extendLater(one)
-        const take = (): void => {
-          one.isTaken = true
-        }
-        items.next(withAnswer(right(item), { end: (ended) => answer(one, ended), take }))
-      },
-      ended: (failure) => {
-        source = failure ?? 'ended'
-        items.complete()
-      },
-      hint: () =>
-        [...open].some(({ isTaken }) => isTaken)
-          ? undefined
-          : `nothing was answered for 10 s, and the window of ${String(window)} messages is used up: the ` +
-            `broker does not settle an answer, or an operator loses items: ${USE}`,
-      defect,
-    })
-
-    subscriber.add(reading.stop)
-    subscriber.add(
-      items.pipe(pipeline).subscribe({
-        next: (output) => subscriber.next(output),
-        error: (error: unknown) => end(() => subscriber.error(error)),
-        complete: () => {
-          const lostHere = `no operator answered ${String(open.size)} messages, which were put back: ${USE}`
-          if (source !== 'goes on' && open.size > 0) defect('acknowledged', new Error(lostHere))
-          end(() => (typeof source === 'object' ? subscriber.error(source.error) : subscriber.complete()))
-        },
-      }),
-    )
-    subscriber.add(putAllBack)
-    reading.start()
+    return pull(messages, answering, {
+      window,
+      clock,
+      creditOf: (output) => (output === undefined ? 1 : 0),
+      // The only item that `pull` ends is a message that arrived after an unsubscribe.
+      onEvent: (event) => (event._tag === 'Ended' ? receive(event.outcome.item as M) : onEvent?.(event)),
+    }).pipe(concatMap((each) => (each === undefined ? [] : [each.output])))
   })
 }

@@ -1,6 +1,6 @@
 /** `headrace/sources/pull`: a source that reads no faster than the pipeline delivers. @module */
 import { Observable, Subject, tap, type OperatorFunction } from 'rxjs'
-import { systemClock, type Clock } from '../core/clock.ts'
+import { nextTurn, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import {
   checkOptions,
@@ -14,9 +14,8 @@ import {
 import { abandoned, isOutcome } from '../core/outcome.ts'
 import { isRefusal } from '../core/refusal.ts'
 import { isBatch } from '../event/payload.ts'
-import { listeners } from '../log/listeners.ts'
+import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { reader } from './reader.ts'
 
 /** How much may be in a pipeline that is fed by `pull`. */
 export interface PullOptions<R> {
@@ -43,6 +42,12 @@ const pullOptions = strict({
   clock: withDefault(clockOption, systemClock),
 })
 
+/** Items between two turns of the event loop, at most: a source that never waits would block all I/O. */
+const ITEMS_PER_TURN = 256
+
+/** Milliseconds without an output, while the window is used up, until there is a warning. */
+const WARN_AFTER = 10_000
+
 /** The item of an outcome or of a `Skipped`, the input of a refusal, the right side of an `Either`. */
 const subjectOf = (output: unknown): unknown => {
   if (isOutcome(output)) return output.item
@@ -60,6 +65,11 @@ const standstill = (window: number): string =>
 /** A batch may hold batches. */
 const countOf = (item: unknown): number =>
   isBatch(item) ? item.items.reduce<number>((sum, member) => sum + countOf(member), 0) : 1
+
+const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> | Iterator<T> =>
+  typeof iterable === 'object' && Symbol.asyncIterator in iterable
+    ? iterable[Symbol.asyncIterator]()
+    : iterable[Symbol.iterator]()
 
 /**
  * Feeds a pipeline from an iterable, and takes the next item only while fewer than `window` items are in the
@@ -89,31 +99,88 @@ export const pull = <T, R>(
   const { creditOf = (output: R): number => countOf(subjectOf(output)) } = options
 
   return new Observable<R>((subscriber) => {
+    const iterator = iteratorOf(iterable)
     const items = new Subject<T>()
+    let inPipeline = 0
+    let isOver = false
     let failure: { readonly error: unknown } | undefined
+    let hasRoom = (): void => undefined
+    let fullSince = 0
+    let cancelWarning: Cancel | undefined
+    let isWarned = false
     const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
+    const defect = (where: string, error: unknown): void =>
+      report({ _tag: 'Defect', at: clock.now(), where, error })
 
-    const reading = reader('pull', iterable, window, clock, {
-      item: (item) => {
-        if (!reading.isOver()) items.next(item)
-        else report({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) })
-      },
-      ended: (how) => {
-        failure = how
-        items.complete()
-      },
-      hint: () => standstill(window),
-      defect: (where, error) => report({ _tag: 'Defect', at: clock.now(), where, error }),
-    })
     const release = (output: R): void => {
       const credit = creditOf(output)
       // With a NaN or Infinity the window would never be full again.
       if (!Number.isFinite(credit))
         throw new TypeError(`pull: creditOf must answer a number, got ${kindOf(credit)}`)
-      reading.release(credit)
+      inPipeline -= credit
+      hasRoom()
     }
 
-    subscriber.add(reading.stop)
+    /** One timer, and not one for each item that waits. */
+    const watch = (): void => {
+      cancelWarning = undefined
+      if (inPipeline < window || isOver || isWarned) return
+      const rest = fullSince + WARN_AFTER - clock.monotonic()
+      if (rest > 0) cancelWarning = clock.schedule(rest, watch)
+      else {
+        isWarned = true
+        defect('pull', new Error(standstill(window)))
+      }
+    }
+
+    const receive = (item: T): void => {
+      if (isOver) report({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) })
+      else {
+        inPipeline++
+        items.next(item)
+      }
+    }
+
+    const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
+      while (inPipeline >= window) {
+        fullSince = clock.monotonic()
+        if (cancelWarning === undefined) watch()
+        await new Promise<void>((resolve) => {
+          hasRoom = resolve
+        })
+      }
+      if (taken % ITEMS_PER_TURN === 0) {
+        await new Promise<void>((resolve) => {
+          subscriber.add(nextTurn(resolve))
+        })
+      }
+      return isOver ? { done: true, value: undefined } : iterator.next()
+    }
+
+    const feed = async (): Promise<void> => {
+      try {
+        for (let taken = 1; !isOver; taken++) {
+          const { done, value } = await nextItem(taken)
+          if (done === true) break
+          receive(value)
+        }
+      } catch (error) {
+        failure = { error }
+      }
+      isOver = true
+      items.complete()
+    }
+
+    subscriber.add(() => {
+      cancelWarning?.()
+      if (isOver) return
+      isOver = true
+      callSafely(
+        () => iterator.return?.(),
+        undefined,
+        (error) => defect('pull: return of the source', error),
+      )
+    })
     subscriber.add(
       items.pipe(pipeline, tap(release)).subscribe({
         next: (output) => subscriber.next(output),
@@ -124,6 +191,6 @@ export const pull = <T, R>(
         },
       }),
     )
-    reading.start()
+    void feed()
   })
 }
