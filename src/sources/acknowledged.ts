@@ -1,6 +1,7 @@
 /** `headrace/sources/acknowledged`: messages of a broker, each answered once. @module */
 import { right, type Either } from 'fp-ts/lib/Either.js'
-import { concatMap, defer, Observable, tap, type OperatorFunction } from 'rxjs'
+import { constVoid } from 'fp-ts/lib/function.js'
+import { concatMap, defer, Observable, Subject, type OperatorFunction } from 'rxjs'
 import { whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
@@ -109,9 +110,10 @@ export const acknowledged = <M, T, R>(
   const calls = { ack, reject: reject ?? ack, nak: nak as (message: M, ended: unknown) => unknown }
 
   return defer(() => {
-    let receive: (message: M) => ReadonlyArray<Either<never, T>>
+    let receive: (message: M) => void
     const answering = (messages$: Observable<M>) =>
       new Observable<{ readonly output: R } | undefined>((subscriber) => {
+        const items = new Subject<Either<never, T>>()
         const open = new Set<Open<M>>()
         /** Answers whose promise is not settled. */
         let unsettled = 0
@@ -156,20 +158,19 @@ export const acknowledged = <M, T, R>(
             one.item = item = itemOf(message)
           } catch (error) {
             defect('item', error)
-            if (reject !== undefined) answer(one, threw(message, 'acknowledged', error))
-            else putBack(one)
-            return []
+            return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
           }
-          if (subscriber.closed) putBack(one)
-          else extendLater(one)
-          return [withAnswer(right(item), { end: (ended) => answer(one, ended) })]
+          if (subscriber.closed) return putBack(one)
+          extendLater(one)
+          items.next(withAnswer(right(item), { end: (ended) => answer(one, ended) }))
+        }
+        const sourceEnded = (): void => {
+          hasEnded = true
+          items.complete()
         }
 
-        const noteEnd = (): void => {
-          hasEnded = true
-        }
         subscriber.add(
-          messages$.pipe(tap({ complete: noteEnd }), concatMap(receive), pipeline).subscribe({
+          items.pipe(pipeline).subscribe({
             next: (output) => subscriber.next({ output }),
             error: (error: unknown) => subscriber.error(error),
             complete: () => {
@@ -182,6 +183,8 @@ export const acknowledged = <M, T, R>(
           }),
         )
         subscriber.add(putAllBack)
+        // Not through the pipeline: it may unsubscribe before it completes, and messages still come.
+        subscriber.add(messages$.subscribe({ next: receive, error: constVoid, complete: sourceEnded }))
       })
     return pull(messages, answering, {
       window,
