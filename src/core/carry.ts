@@ -40,14 +40,14 @@ export const STORED = { _tag: 'Stored' } as const
 /** Each is worse than the one before it. */
 const VERBS = ['ack', 'reject', 'nak'] as const
 type Verb = (typeof VERBS)[number]
-const BY_TAG: Readonly<Record<string, Verb>> = {
-  ...{ Delivered: 'ack', Stored: 'ack', Skipped: 'ack' },
-  ...{ Full: 'nak', Closed: 'nak', Disabled: 'nak', NotStored: 'nak', Abandoned: 'nak' },
-}
+const BY_TAG = new Map<unknown, Verb>([
+  ...['Delivered', 'Stored', 'Skipped'].map((tag) => [tag, 'ack'] as const),
+  ...['Full', 'Closed', 'Disabled', 'NotStored', 'Abandoned'].map((tag) => [tag, 'nak'] as const),
+])
 
 /** How an end is answered. All others, and lefts of the host, are rejected. */
 export const verbOf = (ended: unknown): Verb =>
-  (isRecord(ended) ? BY_TAG[String(ended['_tag'])] : undefined) ?? 'reject'
+  BY_TAG.get(isRecord(ended) ? ended['_tag'] : undefined) ?? 'reject'
 const rankOf = (ended: unknown): number => VERBS.indexOf(verbOf(ended))
 
 /** One for each of `count` parts: the worst of their ends is the end, when the last has ended. */

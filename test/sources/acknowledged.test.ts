@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { map, mergeMap, type ObservedValueOf } from 'rxjs'
+import { map, mergeMap, pipe, type ObservedValueOf } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { batch, deliver, encode, filterRight, flatMapRight, mapRight, partlyFailed } from '../../src/index.ts'
@@ -54,6 +54,29 @@ describe('acknowledged', () => {
     expect(told).toEqual([
       expect.stringMatching(/^acknowledged: pipeline: Error: 1 messages .* use mapRight for/),
     ])
+  })
+
+  it('knows the members of batches that are batched again', async () => {
+    const { calls, answers } = noting()
+    const odd = sink('odd', async ({ items }: BatchPayload<number>) =>
+      E.left(
+        partlyFailed(items.map((n) => (n % 2 === 1 ? E.left(refused('no')) : E.right({ sink: 'odd' })))),
+      ),
+    )
+    const [two, three] = [batch({ maxCount: 2 }), batch({ maxCount: 3 })]
+    await all(
+      acknowledged(
+        [1, 2, 3, 4, 5],
+        answers,
+        pipe(
+          encode((n) => ({ n })),
+          two,
+          three,
+          deliver(odd),
+        ),
+      ),
+    )
+    expect(calls).toEqual(['reject 1', 'ack 2', 'reject 3', 'ack 4', 'reject 5'])
   })
 
   it('shows nothing of the answer, and has the types of the pipeline', async () => {
