@@ -96,6 +96,8 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
     /^(core\/(awaitable|outcome)|event\/limits|outbox\/factory|outbox\/lmdb\/contract)\.ts$/,
     'types and values',
   ],
+  [/^core\/carry\.ts$/, 'test/laws/acknowledged.laws.ts'],
+  [/^operators\/batchLimits\.ts$/, 'options of batch: batch.test.ts'],
   [/^outbox\/(deliveries|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
   [
     /^outbox\/postgres\/(?!postgresOutbox)/,
