@@ -31,10 +31,11 @@ export { batch, type BatchOptions, type ItemBatchOptions, type KeyedBatchOptions
 export type { BulkOptions } from './operators/bulk.ts'
 export { deliver, type BulkDeliverOptions, type DeliverOptions } from './operators/deliver.ts'
 export { encode, type BodyWriter, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
-export { enrich, filterRight, flatMapRight, lift, mapRight, tapRight } from './operators/rightSide.ts'
+export { enrich, filterRight, flatMapRight, lift, mapRight } from './operators/rightSide.ts'
+export { splitRight, tapRight } from './operators/rightSide.ts'
 export type { EnrichOptions } from './operators/rightSide.ts'
 export { sign, type Signable, type Signed } from './operators/sign.ts'
-export { validate } from './operators/validate.ts'
+export { validate, validateRight } from './operators/validate.ts'
 
 // Sinks, and layers around them.
 export { onlyAttempt, type Attempt, type Layer, type Sink } from './sink/sink.ts'

@@ -10,7 +10,8 @@ import { describe, expect, test } from 'vitest'
 
 /** The rooms of src from the ground up: a file imports its own room and those before it. */
 const rooms = [
-  ...['core', 'event', 'policy', 'signing', 'log', 'sink', 'outbox', 'outbox/lmdb', 'http', 'operators'],
+  ...['core', 'event', 'policy', 'signing', 'log', 'sink', 'outbox', 'outbox/lmdb', 'outbox/postgres'],
+  ...['http', 'operators'],
   ...['sources', 'destination', 'client', 'collector', 'testing', 'testing/laws', 'cli'],
 ]
 
@@ -29,7 +30,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],
   [
     /^node:crypto$/,
-    /^(signing|event|outbox\/lmdb|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
+    /^(signing|event|outbox\/(lmdb|postgres)|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
   ],
   [/^node:https?$/, /^(collector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|testing|cli)\//],
@@ -95,7 +96,13 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
     /^(core\/(awaitable|outcome)|event\/limits|outbox\/factory|outbox\/lmdb\/contract)\.ts$/,
     'types and values',
   ],
+  [/^core\/carry\.ts$/, 'test/laws/acknowledged.laws.ts'],
+  [/^operators\/batchLimits\.ts$/, 'options of batch: batch.test.ts'],
   [/^outbox\/(deliveries|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
+  [
+    /^outbox\/postgres\/(?!postgresOutbox)/,
+    'parts of one outbox: postgresOutbox.test.ts, test/laws/postgres.laws.ts',
+  ],
   [/^http\/(bareIngestion|bareWebhook|ingestionAnswer|tls)\.ts$/, 'parts of a sink: webhook, ingestion'],
   [/^cli\/(main|program|server)\.ts$/, 'each test of a command runs them'],
   [/^client\/processExit\.ts$/, 'needs processes: test/process/clientExit.test.ts'],

@@ -209,6 +209,20 @@ export const openDestination = (
         return refuse(notStored(call, messageOf(error)))
       }
     },
+    sendIn: async (client, call) => {
+      const { enqueueIn } = outbox
+      if (enqueueIn === undefined)
+        throw new TypeError(
+          'sendIn needs an outbox with enqueueIn, such as postgres() of headrace/outbox/postgres',
+        )
+      if (!enabled) return left(disabled(call))
+      if (life.isClosing()) return left(closed(call))
+      const encoded = encode(call)
+      if (isLeft(encoded)) return encoded
+      const { payload } = encoded.right
+      const stored = await enqueueIn(client, [payload])
+      return isLeft(stored) ? left({ ...stored.left, input: call }) : right({ id: payload.id })
+    },
     enqueue,
     addDeadLetter: (payload) => work.offerDead(payload, refused('noRoom')),
     occupancy,

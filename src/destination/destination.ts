@@ -13,7 +13,7 @@ import type { Logger } from '../log/logger.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { OutboxFactory } from '../outbox/factory.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
-import type { EndedDeadLetter, Outbox } from '../outbox/outbox.ts'
+import type { EndedDeadLetter, Outbox, TransactionClient } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Settings } from './settings.ts'
 
@@ -98,6 +98,13 @@ export interface Destination extends AsyncDisposable {
    * comes out of `outcomes$`, usually later; if it is known at once, before this answer.
    */
   readonly send: (event: Call) => Promise<Either<Refusal, Accepted>>
+  /**
+   * Adds an event in a transaction of the host: it is delivered if that commits, and leaves nothing if it
+   * rolls back. `Left` comes before any statement; an error of the client is thrown as it is. It counts and
+   * logs nothing here: the process that delivers the event does. A TypeError if the outbox has no
+   * transactions.
+   */
+  readonly sendIn: (client: TransactionClient, event: Call) => Promise<Either<Refusal, Accepted>>
   /** Resolves when there is room for one more event, or when it is closed. Callers continue in order. */
   readonly ready: () => Promise<void>
   /**

@@ -1,17 +1,18 @@
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { isObservable, Observable, Subject, takeUntil } from 'rxjs'
-import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
+import { Observable, Subject, takeUntil } from 'rxjs'
+import { answerOn, answersOf, carry, joined, withAnswer, type Answer } from '../core/carry.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import { isRecord, kindOf } from '../core/json.ts'
-import { checkOptions, clockOption, func, guarded, limit, oneOf } from '../core/options.ts'
-import { optional, strict, timeLimit, withDefault, type Decoded } from '../core/options.ts'
+import { kindOf } from '../core/json.ts'
+import { checkOptions, strict, type Decoded } from '../core/options.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { closed, invalid, threw, tooLarge, type Refusal, type Threw, type TooLarge } from '../core/refusal.ts'
-import { frameBytes, isPayload, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
+import { frameBytes, isPayload, jsonArrayFrame } from '../event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame } from '../event/payload.ts'
 import type { ItemBatch, Payload } from '../event/payload.ts'
 import { callSafely, channel } from '../log/listeners.ts'
+import { limitShape, payloadOptions } from './batchLimits.ts'
 
 /** When a batch is closed. */
 interface BatchLimits {
@@ -86,33 +87,6 @@ export interface Batch {
   ) => ObservableEither<L | Refusal | Threw, BatchPayload<A, F>>
 }
 
-const limitShape = {
-  maxCount: withDefault(limit('members'), 20),
-  maxBytes: withDefault(limit('bytes'), 500_000),
-  maxDelay: withDefault(timeLimit, 5_000),
-  delayFrom: withDefault(oneOf('firstItem', 'lastFlush'), 'firstItem'),
-  maxKeys: withDefault(limit('keys'), 1_000),
-  by: optional(func()),
-  flush: optional(guarded('an Observable', isObservable)),
-  clock: withDefault(clockOption, systemClock),
-  newId: withDefault(func<() => string>(), randomId),
-  abandoned: optional(func()),
-  sizeOf: optional(func()),
-}
-
-const isFrame = (value: unknown): value is Frame =>
-  isRecord(value) && typeof value['prefix'] === 'string' && typeof value['suffix'] === 'string'
-
-const payloadOptions = strict(
-  { ...limitShape, frame: withDefault(guarded('a frame, { prefix, suffix }', isFrame), jsonArrayFrame) },
-  ({ maxBytes, frame }) => {
-    const bytes = frameBytes(frame)
-    if (maxBytes > bytes) return []
-    const message = `must be more than the ${String(bytes)} bytes of the frame, not ${String(maxBytes)}`
-    return [{ path: 'maxBytes', message }]
-  },
-)
-
 /** A batch that still takes members. */
 interface OpenBatch<M, A> {
   readonly members: M[]
@@ -121,6 +95,8 @@ interface OpenBatch<M, A> {
   /** When its delay is over, on the monotonic clock. */
   readonly due: number
   byteLength: number
+  /** By the places of the members, if any of them has one. */
+  answers?: Array<Answer | undefined>
 }
 
 type Unfit = Refusal | Threw
@@ -129,6 +105,8 @@ type Unfit = Refusal | Threw
 interface Form<V, M, A, B> {
   readonly frameSize: number
   readonly comma: number
+  /** How many members a value has. */
+  readonly countOf: (value: V) => number
   /** Gives `add` the members of a value, or answers a refusal. Throws a TypeError that ends the stream. */
   readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Unfit | undefined
   readonly tooLarge: (member: M, size: number) => TooLarge
@@ -178,6 +156,8 @@ const gather = <L, V, M, A, B>(
     })
     /** By key, '' without `by`. The first is the oldest, and its delay is over first. */
     const open = new Map<string, OpenBatch<M, A>>()
+    /** The answers of the members that a value still has to add. */
+    let riding: Array<Answer | undefined> | undefined
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
 
@@ -196,7 +176,12 @@ const gather = <L, V, M, A, B>(
     }
     const close = (key: string, batch: OpenBatch<M, A>, closedBy: ClosedBy): void => {
       // First the calls that may throw: then the members are still here, and are handed back.
-      const batched = right(form.toBatch(newId(), batch, closedBy))
+      let batched: Either<never, B> = right(form.toBatch(newId(), batch, closedBy))
+      const { answers, members } = batch
+      if (answers !== undefined) {
+        answers.length = members.length
+        batched = withAnswer(batched, joined(answers))
+      }
       lastFlush = clock.monotonic()
       open.delete(key)
       if (open.size === 0) stopTimer()
@@ -231,11 +216,14 @@ const gather = <L, V, M, A, B>(
       open.set(key, batch)
       return batch
     }
+    const refuse = (refusal: Either<Unfit, never>, answer: Answer | undefined): void =>
+      waiting.push(answer === undefined ? refusal : withAnswer(refusal, answer))
     const add = (member: M, item: A, size: number): void => {
+      const answer = riding?.shift()
       const alone = frameSize + size
-      if (alone > maxBytes) return waiting.push(left(form.tooLarge(member, alone)))
+      if (alone > maxBytes) return refuse(left(form.tooLarge(member, alone)), answer)
       const asked = keyOf?.(item, member)
-      if (asked?._tag === 'Left') return waiting.push(asked)
+      if (asked?._tag === 'Left') return refuse(asked, answer)
       const key = asked?.right ?? ''
       let batch = open.get(key)
       if (batch !== undefined && batch.byteLength + comma + size > maxBytes) {
@@ -243,6 +231,7 @@ const gather = <L, V, M, A, B>(
         batch = undefined
       }
       batch ??= start(key)
+      if (answer !== undefined) (batch.answers ??= [])[batch.members.length] = answer
       batch.members.push(member)
       batch.items.push(item)
       batch.byteLength += comma + size
@@ -256,8 +245,10 @@ const gather = <L, V, M, A, B>(
         waiting.push(each)
         return
       }
+      const answer = answerOn(each)
+      riding = answer && answersOf(answer, form.countOf(each.right))
       const refusal = form.read(each.right, add)
-      if (refusal !== undefined) waiting.push(left(refusal))
+      if (refusal !== undefined) waiting.push(carry(each, left(refusal)))
     }
     const endWith = (how: () => void): void => {
       closeAll('end')
@@ -319,6 +310,7 @@ const ofPayloads = <A, F extends Frame>(
     gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>>(source, limits, options.by, {
       frameSize,
       comma: 1,
+      countOf: (payload) => joinable(payload).members?.length ?? 1,
       read: (payload, add) => {
         const given = joinable(payload)
         if (given.members === undefined) add(given, given.items[0], given.byteLength)
@@ -348,6 +340,7 @@ const ofItems = <A>(
   const form: Form<A, A, A, ItemBatch<A>> = {
     frameSize: 0,
     comma: 0,
+    countOf: () => 1,
     read: (item, add) => {
       const size = ask(item, item)
       if (size._tag === 'Left') return size.left

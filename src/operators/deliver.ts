@@ -1,6 +1,7 @@
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
 import { whenAnswered, type Awaitable } from '../core/awaitable.ts'
+import { answerOn, lastFailureOf, STORED, type Answer } from '../core/carry.ts'
 import { messageOf } from '../core/failure.ts'
 import { systemClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
 import { kindOf } from '../core/json.ts'
@@ -12,7 +13,7 @@ import { invalid, notStored, type Fault, type Refusal } from '../core/refusal.ts
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
-import { isOutbox, type Outbox } from '../outbox/outbox.ts'
+import { isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
 import { one, type Shape } from '../outbox/take.ts'
@@ -123,7 +124,18 @@ const runRelay = <L, P, D>(
     let state: 'open' | 'completed' | 'stopped' | { readonly error: unknown } = 'open'
     /** Items for which the outbox has not answered yet. */
     let enqueuing = 0
+    /** By entry, of the items that end here. */
+    const answers = new Map<string, Answer>()
     const isStopped = (): boolean => state === 'stopped'
+    const settled = (id: string, outcome: Outcome<P>): void => {
+      if (answers.size === 0) return
+      answers.get(id)?.end(outcome, lastFailureOf(outcome))
+      answers.delete(id)
+    }
+    const keep = (entry: Entry<P>, answer: Answer): void => {
+      if (outbox.keeps(entry)) answer.end(STORED)
+      else answers.set(entry.id, answer)
+    }
 
     const work = relay<P, D>({
       sink,
@@ -136,9 +148,11 @@ const runRelay = <L, P, D>(
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
       hears: isListening(onEvent === undefined ? {} : { onEvent }),
+      settled,
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
+      if (isStopped() && enqueuing === 0 && work.isAborted()) subscriber.complete()
       if (state === 'open' || state === 'stopped') return
       if (enqueuing > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = work.lost()
@@ -158,30 +172,33 @@ const runRelay = <L, P, D>(
       work.flush('end')
       endIfDone()
     }
-    const answered = (refusal: Refusal | undefined): void => {
+    const answered = (refusal: Refusal | undefined, answer: Answer | undefined): void => {
       enqueuing--
       if (refusal !== undefined) {
+        answer?.end(refusal)
         work.report({ _tag: 'NotAccepted', at: work.now(), refusal })
         subscriber.next(refusal)
       }
       endIfDone()
     }
-    const offer = (item: P): void => {
+    const offer = (item: P, answer: Answer | undefined): void => {
       enqueuing++
       whenAnswered(
         (): Awaitable<Either<Refusal, unknown>> => {
           const fault = sizeOf && sizeFault(sizeOf, item)
-          return fault === undefined ? work.offer(item) : left(invalid(item, [fault]))
+          return fault === undefined
+            ? work.offer(item, answer && ((entry) => keep(entry, answer)))
+            : left(invalid(item, [fault]))
         },
-        (answer) => answered(isLeft(answer) ? answer.left : undefined),
-        (error) => answered(notStored(item, messageOf(error))),
+        (given) => answered(isLeft(given) ? given.left : undefined, answer),
+        (error) => answered(notStored(item, messageOf(error)), answer),
       )
     }
     const stop = (): void => {
       if (isStopped()) return
       state = 'stopped'
       stopped.next()
-      work.abort(() => subscriber.complete())
+      work.abort(endIfDone)
     }
 
     work.changes$.subscribe({ next: endIfDone, error: endIfDone })
@@ -199,8 +216,11 @@ const runRelay = <L, P, D>(
       )
       .subscribe({
         next: (each) => {
-          if (isLeft(each)) subscriber.next(each.left)
-          else offer(each.right)
+          const answer = answerOn(each)
+          if (isLeft(each)) {
+            answer?.end(each.left)
+            subscriber.next(each.left)
+          } else offer(each.right, answer)
         },
         error: (error: unknown) => sourceEnded({ error }),
         complete: () => sourceEnded('completed'),
@@ -215,6 +235,8 @@ const runRelay = <L, P, D>(
  * When the source completes, the stream goes on until each item has its outcome and nothing runs any more,
  * and completes then; an error of the source is passed on then. `stop` ends it early. Unsubscribing does too,
  * and reports abandoned items to `onEvent` only.
+ *
+ * A message of `acknowledged` is answered at the outcome of its item, or when a durable outbox has stored it.
  *
  * The outbox bounds waiting items (by default 100,000 and 256 MiB). To bound the requests in flight, wrap the
  * sink in `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; the results are

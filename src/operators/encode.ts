@@ -1,5 +1,6 @@
 import { left, type Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { carry } from '../core/carry.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
@@ -118,7 +119,7 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
     source.pipe(
       map((each) => {
         assertEither('encode', each)
-        return each._tag === 'Left' ? each : encodeOne(each.right)
+        return each._tag === 'Left' ? each : carry(each, encodeOne(each.right))
       }),
     )
 }

@@ -7,8 +7,9 @@
  */
 
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { map, Observable, tap, type OperatorFunction } from 'rxjs'
+import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
 import { isPromiseLike } from '../core/awaitable.ts'
+import { answerOn, carry, divided, withAnswer } from '../core/carry.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { kindOf } from '../core/json.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
@@ -43,9 +44,9 @@ const overRight =
         assertEither(operator, each)
         if (each._tag === 'Left') return each
         try {
-          return change(each.right)
+          return carry(each, change(each.right))
         } catch (error) {
-          return left(threw(each.right, operator, error))
+          return carry(each, left(threw(each.right, operator, error)))
         }
       }),
     )
@@ -163,6 +164,39 @@ export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> =>
   })
 }
 
+/**
+ * Makes several items of each: the function answers an array. An item without parts comes out as `Skipped`.
+ *
+ *     in:   R(a)        L(x) R(b)          f answers [a1, a2] for a, [] for b
+ *     out:  R(a1) R(a2) L(x) L(Skipped(b))
+ *
+ * @example
+ * import { lift, splitRight } from 'headrace'
+ * import { of } from 'rxjs'
+ *
+ * of('a,b').pipe(lift(), splitRight((line) => line.split(','))).subscribe((each) => console.log(each))
+ * // => { _tag: 'Right', right: 'a' }
+ * // => { _tag: 'Right', right: 'b' }
+ */
+export const splitRight = <A, B>(split: (item: A) => ReadonlyArray<B>): OnRight<A, B, Skipped<A> | Threw> => {
+  const f = functionOf('splitRight', split)
+  const partsOf = overRight<A, ReadonlyArray<B>, Skipped<A>>('splitRight', (item) => {
+    const parts = notPromise(f(item))
+    if (!Array.isArray(parts)) throw new UnfitAnswer(`answered ${kindOf(parts)}: answer an array`)
+    return parts.length > 0 ? right(parts) : left(skipped(item))
+  })
+  return (source) =>
+    source.pipe(
+      partsOf,
+      concatMap((each) => {
+        if (each._tag === 'Left') return [each]
+        const answer = answerOn(each)
+        const own = answer && divided(answer, each.right.length)
+        return each.right.map((part) => (own === undefined ? right(part) : withAnswer(right(part), own)))
+      }),
+    )
+}
+
 /** Options of `enrich`. */
 export interface EnrichOptions {
   /** Items whose function has been called and which have not come out yet. Default 16. */
@@ -205,9 +239,9 @@ export const enrich = <A, B>(
       const run = async (each: Either<L, A>): Promise<Either<L | Threw, B>> => {
         if (each._tag === 'Left') return each
         try {
-          return right(notEither(await f(each.right, { signal: controller.signal })))
+          return carry(each, right(notEither(await f(each.right, { signal: controller.signal }))))
         } catch (error) {
-          return left(threw(each.right, 'enrich', error))
+          return carry(each, left(threw(each.right, 'enrich', error)))
         }
       }
       const startNext = (): void => {

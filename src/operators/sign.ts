@@ -1,5 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { carry } from '../core/carry.ts'
 import { kindOf } from '../core/json.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
 import { bytesOf, isPayload, withSignature } from '../event/payload.ts'
@@ -56,7 +57,7 @@ export const sign = (
               'the secret to the sink, webhook({ url, secret })',
           )
         const isText = payload.members === undefined && payload.encoding === undefined
-        return right(withSignature(payload, signer(isText ? payload.text : bytesOf(payload, 0))))
+        return carry(each, right(withSignature(payload, signer(isText ? payload.text : bytesOf(payload, 0)))))
       }),
     )
 }

@@ -1,8 +1,9 @@
 import type * as t from 'io-ts'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import { map, type Observable } from 'rxjs'
+import { carry } from '../core/carry.ts'
 import { hasFunctions, kindOf } from '../core/json.ts'
-import type { ObservableEither } from '../core/outcome.ts'
+import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
@@ -10,9 +11,10 @@ const THREW = [
   { path: '', message: 'could not be read: the codec, or a getter of the input, throws an error' },
 ]
 
-const decoding =
-  <A>(codec: t.Type<A, unknown>) =>
-  (input: unknown): Either<Refusal, A> => {
+const decoderOf = <A>(operator: string, codec: t.Type<A, unknown>) => {
+  if (!hasFunctions(codec, ['decode', 'encode']))
+    throw new TypeError(`${operator}: expected an io-ts codec, got ${kindOf(codec)}`)
+  return (input: unknown): Either<Refusal, A> => {
     try {
       const decoded = codec.decode(input)
       return isLeft(decoded) ? left(invalid(input, faultsOf(decoded.left))) : decoded
@@ -20,6 +22,7 @@ const decoding =
       return left(invalid(input, THREW))
     }
   }
+}
 
 /**
  * Passes what an io-ts codec accepts. The rest becomes `Invalid` with all its faults, each with its path. An
@@ -44,8 +47,33 @@ const decoding =
 export const validate = <A>(
   codec: t.Type<A, unknown>,
 ): ((source: Observable<unknown>) => ObservableEither<Refusal, A>) => {
-  if (!hasFunctions(codec, ['decode', 'encode']))
-    throw new TypeError(`validate: expected an io-ts codec, got ${kindOf(codec)}`)
-  const decode = decoding(codec)
+  const decode = decoderOf('validate', codec)
   return (source) => source.pipe(map(decode))
+}
+
+/**
+ * As `validate`, for the right side of a stream of `Either`. Lefts pass.
+ *
+ *     in:   R(a) L(y) R(x)          x is not valid
+ *     out:  R(a) L(y) L(Invalid(x))
+ *
+ * @example
+ * import { Event } from 'headrace/events'
+ * import { lift, mapRight, validateRight } from 'headrace'
+ * import { of } from 'rxjs'
+ * of('{"type":"delete","userId":"u1"}')
+ *   .pipe(lift(), mapRight((text): unknown => JSON.parse(text)), validateRight(Event))
+ *   .subscribe((each) => console.log(each._tag)) // => Right
+ */
+export const validateRight = <A>(
+  codec: t.Type<A, unknown>,
+): (<L>(source: EitherSource<L, unknown>) => ObservableEither<L | Refusal, A>) => {
+  const decode = decoderOf('validateRight', codec)
+  return <L>(source: ObservableEither<L, unknown>) =>
+    source.pipe(
+      map((each) => {
+        assertEither('validateRight', each)
+        return each._tag === 'Left' ? each : carry(each, decode(each.right))
+      }),
+    )
 }

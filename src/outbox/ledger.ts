@@ -81,6 +81,8 @@ export interface LedgerOptions<A> {
   readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
   /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
   readonly ended: (outcome: Outcome<A>) => void
+  /** The same for the items that have an entry, before it. It must not throw. */
+  readonly settled?: (id: string, outcome: Outcome<A>) => void
   /** Whether a stored item is one of ours. Another one ends as a dead letter. Default: all are. */
   readonly isItem?: (item: unknown) => boolean
 }
@@ -91,7 +93,7 @@ export type Ledger<A> = ReturnType<typeof ledger<A>>
 export const ledger = <A>(
   outbox: Pick<Outbox<A>, 'stats' | 'watch'>,
   own: OwnContext,
-  { clock, onEvent, hears = () => true, ended, isItem = () => true }: LedgerOptions<A>,
+  { clock, onEvent, hears = () => true, ended, settled, isItem = () => true }: LedgerOptions<A>,
   changed: () => void,
 ) => {
   const now = steady(clock)
@@ -133,6 +135,7 @@ export const ledger = <A>(
   const tell = ({ outcome, entry }: Ended<A>): void => {
     isReportingDrop = outcome._tag === 'Dropped'
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
+    if (entry !== undefined) settled?.(entry.id, outcome)
     callSafely(ended, outcome, listenerFailed)
     isReportingDrop = false
     if (entry !== undefined) barrier.ended(entry.id)

@@ -236,12 +236,17 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         own(changed)
       })
   }
-  const stored = (item: A, answers: ReadonlyArray<Either<Full, Entry<A>>>): Either<Full, Entry<A>> => {
+  const stored = (
+    item: A,
+    answers: ReadonlyArray<Either<Full, Entry<A>>>,
+    use: ((entry: Entry<A>) => void) | undefined,
+  ): Either<Full, Entry<A>> => {
     const answer = answers[0]
     if (answer === undefined) throw new Error('the outbox did not answer for the item')
     if (isLeft(answer)) return answer
     if (isBatch && isStoring === undefined) held.added(item)
     book.accepted(item, answer.right.id)
+    use?.(answer.right)
     lookSoon()
     return answer
   }
@@ -289,13 +294,13 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   pollNow()
 
   return {
-    /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
-    offer: (item: A): Awaitable<Either<Full | Closed, Entry<A>>> => {
+    /** Adds an item, and gives `use` its entry. `Full` without room, `Closed` after `stopAccepting`. */
+    offer: (item: A, use?: (entry: Entry<A>) => void): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
       const isLater = pass === 'opens' && isStoring === undefined
       const answers = isLater ? whenOpen(() => outbox.enqueue([item])) : outbox.enqueue([item])
-      if (!isPromiseLike(answers)) return stored(item, answers)
-      return whenStored(answers, (list) => stored(item, list))
+      if (!isPromiseLike(answers)) return stored(item, answers, use)
+      return whenStored(answers, (list) => stored(item, list, use))
     },
     /** Adds an item for which the outbox has no room to its dead letters. */
     offerDead: (item: A, failure: Failure): Awaitable<Either<Closed, void>> => {

@@ -16,7 +16,10 @@ else {
     const one = outboxLaws(
       async ({ clock, bounds, place }) => {
         const { view } = virtualPool(pool, clock, new Set())
-        const outbox = open<OutboxItem>({ pool: view, queue: place, schema, ...bounds }, { codec: jsonCodec(), clock })
+        const outbox = open<OutboxItem>(
+          { pool: view, queue: place, schema, ...bounds },
+          { codec: jsonCodec(), clock },
+        )
         await outbox.opened?.()
         return outbox
       },

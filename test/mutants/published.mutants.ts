@@ -1,7 +1,7 @@
 /** Each published mutant breaks the law that is named beside it, within 100 runs, whatever the seed; and each law is broken by one. */
 import { describe, expect, it } from 'vitest'
 import { reportOf, type Law } from '../../src/testing/laws/index.ts'
-import { rooms } from '../support/publishedLaws.ts'
+import { pushedOutboxes, rooms } from '../support/publishedLaws.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 
@@ -14,7 +14,7 @@ const found = async (laws: ReadonlyArray<Law>, id: string): Promise<ReadonlyArra
   return seeds
 }
 
-describe.each(rooms)('the laws of $name', ({ laws, mutants }) => {
+describe.each([...rooms, pushedOutboxes])('the laws of $name', ({ laws, mutants }) => {
   it.each(mutants)('$breaks: one that $name', async (mutant) => {
     expect(await found(mutant.laws(), mutant.breaks)).toEqual(SEEDS)
   })

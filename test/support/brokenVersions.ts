@@ -6,13 +6,13 @@ import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignore
 import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, takeUntil, tap } from 'rxjs'
 import { createClient, type Client, type SentBatch } from '../../src/client/index.ts'
 import { batch, contramap, failover, firstSuccess, refused } from '../../src/index.ts'
-import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
 import { retryable, sink, toAll, systemClock, type Attempt, type BatchOptions } from '../../src/index.ts'
 import type { Clock, Failure, KeyedBatchOptions, ObservableEither } from '../../src/index.ts'
 import type { Frame } from '../../src/event/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import type { Payload, Sink, Verdict } from '../../src/index.ts'
-import { delivered } from '../../src/core/outcome.ts'
+import { delivered, dropped } from '../../src/core/outcome.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import { clockOf } from '../../src/sink/sink.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
@@ -23,7 +23,7 @@ import type { Batcher, Broken, OutboxItem, Signing, SinkItem } from '../../src/t
 import type { ChangeCodec } from '../../src/testing/laws/brokenParts.ts'
 import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 import type { MakeLayer } from '../../src/testing/laws/layerLaws.ts'
-import type { MakeOutbox } from '../../src/testing/laws/outboxWorld.ts'
+import type { MakeOutbox, OutboxLawOptions } from '../../src/testing/laws/outboxWorld.ts'
 import { networkSink, type MakeSink } from '../../src/testing/laws/sinkWorld.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
 import type { OpenSharedOutbox } from '../../src/testing/laws/sharedOutboxLaws.ts'
@@ -241,6 +241,42 @@ export const files =
     }
   }
 
+const ALL = { count: 1_000, retries: 1_000 }
+let push: () => void = constVoid
+/** What `pushing` does not promise. */
+export const pushed: OutboxLawOptions = {
+  settle: async () => push(),
+  capabilities: { order: 'none', exactBytes: false },
+}
+/** A store that pushes: what is due comes in `settle`, the newest first, and a lease gives two of it. */
+export const pushing =
+  (fault?: 'early' | 'keeps one'): MakeOutbox =>
+  ({ clock, bounds }) => {
+    const sizeOf = ({ byteLength }: OutboxItem): number => 2 * byteLength
+    const memory = memoryOutbox<OutboxItem>({ ...bounds, clock, sizeOf })
+    let here: ReadonlyArray<Entry<OutboxItem>> = []
+    push = () => {
+      const due = memory.lease(fault === 'early' ? Number.MAX_SAFE_INTEGER : clock.now(), ALL)
+      if ('length' in due) here = [...here, ...due]
+    }
+    const drop = (entry: Entry<OutboxItem>) => ({ entry, outcome: dropped(entry.item, 0, 'dropOldest') })
+    return {
+      ...memory,
+      lease: (_, { count }) => {
+        const first = here.length - Math.min(count, 2, here.length)
+        const leased = here.slice(Math.max(first, fault === 'keeps one' ? 1 : 0)).reverse()
+        here = here.filter((entry) => !leased.includes(entry))
+        return leased
+      },
+      takeRemaining: async () => {
+        const remaining = [...here, ...(await memory.takeRemaining())]
+        await memory.ack(here.map(drop))
+        here = []
+        return remaining
+      },
+    }
+  }
+
 export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'answers: throws for an empty list': inMemory(({ enqueue }) => ({
     enqueue: (items) => (items.length > 0 ? enqueue(items) : Promise.reject(new Error('nothing to insert'))),
@@ -270,6 +306,19 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'remaining: keeps what it should hand back': inMemory(() => ({ takeRemaining: () => [] })),
   'survives: does not sync': files(false),
 })
+
+/** For the laws that `pushed` leaves. */
+export const brokenPushing: Versions<MakeOutbox> = {
+  ...Object.fromEntries(
+    Object.entries<Broken<MakeOutbox>>({ ...parts.brokenOutboxes, ...moreBrokenOutboxes }).filter(
+      ([, { breaks }]) => breaks !== 'outbox/order' && breaks !== 'outbox/wakes',
+    ),
+  ),
+  ...versions<MakeOutbox>('outbox')({
+    'remembers: leases what is not due': pushing('early'),
+    'remembers: keeps an entry for itself': pushing('keeps one'),
+  }),
+}
 
 /** A store in memory, by the clock of its run. `change` is done to each view. `leaseTime`: other than it should be. */
 export const sharedInMemory = (

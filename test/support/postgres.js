@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -83,6 +83,12 @@ let shared
 /** One for all tests of this process, which does not wait for the disk. */
 export const sharedPostgres = () => (shared ??= startPostgres())
 
+const accepts = (port) =>
+  new Promise((done) => {
+    const socket = connect(port, '127.0.0.1', () => done(true)).on('error', () => done(false))
+    socket.on('connect', () => socket.destroy())
+  })
+
 let schemas = 0
 /** A name for the schema of one test. */
 export const newSchema = () => `t${process.pid}_${++schemas}`
@@ -96,5 +102,7 @@ export const startPgbouncer = async (server, connections = 10) => {
 listen_addr=127.0.0.1\nlisten_port=${port}\nunix_socket_dir=\nauth_type=any\npool_mode=transaction
 default_pool_size=${connections}\nmax_client_conn=500\nignore_startup_parameters=extra_float_digits,options`
   const start = `{ '${programs.pgbouncer}' -q ini 2>log & p=$!; sleep 0.1; kill -0 $p; }`
-  return kept('pgbouncer', port, { ini }, start, 'kill $p; wait $p')
+  const bouncer = await kept('pgbouncer', port, { ini }, start, 'kill $p; wait $p')
+  while (!(await accepts(port))) await new Promise((done) => setTimeout(done, 20))
+  return bouncer
 }

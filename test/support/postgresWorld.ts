@@ -26,7 +26,10 @@ export const virtualPool = (pool: Pool, clock: VirtualClock, bell: Set<(queue: s
       if (query.text.includes('pg_notify')) for (const hear of bell) hear(String(values[0]))
       const answer = pool.query({ ...query, values }).then((result) => {
         // The server's clock is the world's.
-        const rows = result.rows.map((row) => ({ ...(row as object), ...('now' in (row as object) && { now: clock.now() }) }))
+        const rows = result.rows.map((row) => ({
+          ...(row as object),
+          ...('now' in (row as object) && { now: clock.now() }),
+        }))
         return { rows }
       })
       return clock.hold(answer)

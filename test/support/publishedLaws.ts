@@ -47,6 +47,13 @@ const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
   ...toAllLaws(make),
 ]
 
+/** With fewer laws than `outboxes`. */
+export const pushedOutboxes = roomOf(
+  'outboxes of a server that pushes',
+  (make) => outboxLaws(make, more.pushed),
+  more.brokenPushing,
+)
+
 export const rooms: ReadonlyArray<Room> = [
   roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), {
     ...published.brokenSinks,

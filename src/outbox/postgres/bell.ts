@@ -33,31 +33,38 @@ export const bellOf = (
   let lookDelay: number | undefined
   let isAskedAgain = false
 
-  const cut = (): void => {
-    if (connection === undefined) return
-    connection.release(true)
+  const listenLater = (): void => {
+    cancelRetry()
+    if (!isClosed) cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+  }
+  /** A connection tells its end more than once. */
+  const cut = (ended: Connection | undefined): void => {
+    if (ended === undefined || connection !== ended) return
+    ended.release(true)
     connection = undefined
     isListening = false
     if (isClosed) return
-    cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+    listenLater()
     heard()
   }
   const listen = async (): Promise<void> => {
     try {
-      connection = await pool.connect()
-      connection.on('error', cut)
-      connection.on('end', cut)
-      connection.on('notification', ({ payload }) => {
+      const made = await pool.connect()
+      connection = made
+      made.on('error', () => cut(made))
+      made.on('end', () => cut(made))
+      made.on('notification', ({ payload }) => {
         if (payload === queue) heard()
       })
-      await connection.query(`listen ${channel}`)
+      await made.query(`listen ${channel}`)
+      if (isClosed) cut(made)
+      if (connection !== made) return
       isListening = true
-      if (isClosed) cut()
       // What came before it was not heard.
-      else heard()
+      heard()
     } catch {
-      if (connection !== undefined) cut()
-      else if (!isClosed) cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())
+      if (connection === undefined) listenLater()
+      else cut(connection)
     }
   }
 
@@ -94,7 +101,7 @@ export const bellOf = (
       cancelRetry()
       cancelRing?.()
       cancelLook()
-      cut()
+      cut(connection)
     },
   }
 }

@@ -7,6 +7,26 @@ import type { Worker } from './worker.ts'
 /** The most entries that are leased ahead of the relay. */
 const MAX_AHEAD = 1_000
 
+/** Runs tasks one after the other. */
+const lane = () => {
+  let last: Promise<unknown> | undefined
+  return {
+    run: <T>(task: () => Promise<T>): Promise<T> => {
+      const mine = (last ?? Promise.resolve()).then(constVoid, constVoid).then(task)
+      const ended = (): void => {
+        if (last === mine) last = undefined
+      }
+      mine.then(ended, ended)
+      last = mine
+      return mine
+    },
+    isBusy: (): boolean => last !== undefined,
+    idle: async (): Promise<void> => {
+      await last?.then(constVoid, constVoid)
+    },
+  }
+}
+
 export type Leasing<A> = ReturnType<typeof leasingOf<A>>
 
 /** The entries that this process has leased, and those of them that the relay has not asked for yet. */
@@ -32,7 +52,8 @@ export const leasingOf = <A>(
   let changes = 0
   /** The answer of a statement that leases was lost, so rows may be leased that are not known here. */
   let isUnsure = false
-  let fetching: Promise<unknown> | undefined
+  /** One lease at a time, and one change of the id: of two new ids only the last would be renewed. */
+  const [fetches, ids] = [lane(), lane()]
   let isEnded = false
 
   const look = (): void => {
@@ -55,28 +76,23 @@ export const leasingOf = <A>(
     }
     return found
   }
-  let changing: Promise<unknown> = Promise.resolve()
-  let changesOpen = 0
-  /** One change of the worker at a time: of two new ids only the last would be renewed. */
-  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
-    changesOpen++
-    const mine = changing.then(change).finally(() => changesOpen--)
-    changing = mine.catch(constVoid)
-    return mine
-  }
   /** Makes the worker ready for a statement that leases. */
   const prepare = async (): Promise<void> => {
-    if (changesOpen === 0 && !isUnsure && me.isSure()) return
-    await inTurn(async () => {
-      if (isUnsure) {
-        // An answer that is lost from now on needs a new id once more.
-        isUnsure = false
-        await me.replace(() => [...leased.keys()]).catch((error: unknown) => {
-          isUnsure = true
-          throw error
-        })
+    if (!ids.isBusy() && !isUnsure && me.isSure()) return
+    await ids.run(async () => {
+      if (!isUnsure) {
+        if (!me.isSure()) await renew()
+        return
+      }
+      // An answer that is lost from now on needs a new id once more.
+      isUnsure = false
+      try {
+        await me.replace(() => [...leased.keys()])
         look()
-      } else if (!me.isSure()) await renew()
+      } catch (error) {
+        isUnsure = true
+        throw error
+      }
     })
   }
   /** Runs a statement that leases. */
@@ -104,7 +120,7 @@ export const leasingOf = <A>(
       // What was leased under an older id is free again.
       if (by !== me.id()) continue
       if (rows.length === 0) {
-        await inTurn(renew)
+        await ids.run(renew)
         continue
       }
       const found = rows.filter(({ id }) => id !== '-1')
@@ -131,15 +147,7 @@ export const leasingOf = <A>(
     const entry = read(row)
     return entry === undefined ? [] : [entry]
   }
-  const fetch = (retries: number): Promise<ReadonlyArray<Entry<A>>> => {
-    const mine = (fetching ?? Promise.resolve()).then(constVoid, constVoid).then(() => fetchNext(retries))
-    const ended = (): void => {
-      if (fetching === mine) fetching = undefined
-    }
-    mine.then(ended, ended)
-    fetching = mine
-    return mine
-  }
+  const fetch = (retries: number): Promise<ReadonlyArray<Entry<A>>> => fetches.run(() => fetchNext(retries))
   const handOut = (count: number): ReadonlyArray<Entry<A>> => {
     const entries: Array<Entry<A>> = []
     while (entries.length < count && ready.size() > 0) {
@@ -147,7 +155,7 @@ export const leasingOf = <A>(
       if (entry !== undefined) entries.push(entry)
     }
     // An error shows when the relay waits for entries.
-    if (mayHaveNew && fetching === undefined && ready.size() < wanted / 2) fetch(0).catch(constVoid)
+    if (mayHaveNew && !fetches.isBusy() && ready.size() < wanted / 2) fetch(0).catch(constVoid)
     return entries
   }
 
@@ -199,10 +207,10 @@ export const leasingOf = <A>(
       idFrom = '0'
     },
     look,
-    renew: () => inTurn(renew),
-    idle: async (): Promise<void> => {
+    renew: () => ids.run(renew),
+    end: (): Promise<void> => {
       isEnded = true
-      await fetching?.then(constVoid, constVoid)
+      return fetches.idle()
     },
   }
 }

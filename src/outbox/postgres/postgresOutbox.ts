@@ -110,12 +110,13 @@ const postgresOutbox = <A>(
   const recount = async (): Promise<void> => {
     const before = changes
     countedAt = clock.monotonic()
-    const [row] = await ask('count', [queue])
+    const [row] = await ask('count', [queue, me.now()])
     countEvery = Math.max(COUNT_EVERY, 100 * (clock.monotonic() - countedAt))
     const isExact = before === changes
     if (row !== undefined && (isExact || !wasExact))
       counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
     wasExact = isExact
+    if (row?.late === true) await renew()
   }
   /** Asks for items one after the other whether there is room beside those before them. */
   const room = (): ((item: unknown, size: number) => Full | undefined) => {
@@ -165,12 +166,16 @@ const postgresOutbox = <A>(
     arm()
   }
 
+  /** Renews the worker, and ends the leases of others whose time is over. */
+  const renew = async (): Promise<void> => {
+    const { gone } = await leases.renew()
+    if (gone === 0) return
+    look()
+    bell.ring()
+  }
   /** Renews and counts when it is time. */
   const tick = async (): Promise<void> => {
-    if (waiting() > 0 && me.isDue()) {
-      const { gone } = await leases.renew()
-      if (gone > 0) bell.ring()
-    }
+    if (waiting() > 0 && me.isDue()) await renew()
     if (clock.monotonic() - countedAt >= countEvery) await recount()
   }
   const arm = (): void => {
@@ -263,7 +268,7 @@ const postgresOutbox = <A>(
 
   const end = async (): Promise<void> => {
     cancelTick()
-    await Promise.all([stores.idle(), leases.idle(), results.idle()])
+    await Promise.all([stores.idle(), leases.end(), results.idle()])
     bell.close()
     if (opening === undefined) return
     await opening.catch(constVoid)

@@ -16,10 +16,10 @@ interface Answer {
 /** A connection that is taken out of a pool, for LISTEN. @inline */
 interface Listener {
   readonly query: (text: string) => Promise<unknown>
-  readonly on: (
-    event: 'notification' | 'error' | 'end',
-    call: (about: { payload?: string }) => void,
-  ) => unknown
+  readonly on: {
+    (event: 'notification', call: (about: { readonly payload?: string | undefined }) => void): unknown
+    (event: 'error' | 'end', call: () => void): unknown
+  }
   readonly release: (isBroken: boolean) => void
 }
 
@@ -67,7 +67,12 @@ interface Rows {
   readonly nack: unknown
   readonly leave: unknown
   readonly retire: unknown
-  readonly count: { readonly waiting: string; readonly bytes: number; readonly dead: string }
+  readonly count: {
+    readonly waiting: string
+    readonly bytes: number
+    readonly dead: string
+    readonly late: boolean
+  }
   readonly listDead: DeadRow
   readonly addDead: unknown
   readonly evict: unknown
@@ -91,7 +96,9 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   leave: `select from ${schema}.leave($1, $2)`,
   retire: `select from ${schema}.retire($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
-    (select count(*) from ${schema}.dead where queue = $1) as dead from ${schema}.item where queue = $1`,
+    (select count(*) from ${schema}.dead where queue = $1) as dead,
+    exists (select from ${schema}.worker where queue = $1 and expires < $2) as late
+    from ${schema}.item where queue = $1`,
   listDead: `select * from ${schema}.dead where queue = $1 and id > $2 order by id limit $3`,
   addDead: `insert into ${schema}.dead (queue, at, key, size, about, item)
     values ($1, $2, $3, $4, $5, $6)`,

@@ -45,6 +45,16 @@ export interface OutboxLawOptions {
   readonly crash?: (place: string) => Awaitable<void>
   /** The run has ended, and its outboxes are closed: delete the storage. */
   readonly leave?: (place: string) => Awaitable<void>
+  /**
+   * For a server that pushes: called after each command, with the milliseconds that it took in the world.
+   * Resolve when the server has had as much, at your scale. Default: no wait.
+   */
+  readonly settle?: (ms: number) => Promise<void>
+  /**
+   * `order: 'none'`: leases come in any order and in parts, `nextDue` may not know the next, and `order` and
+   * `wakes` are no laws. `exactBytes: false`: bytes are not looked at. Default: `due`, exact.
+   */
+  readonly capabilities?: { readonly order?: 'due' | 'none'; readonly exactBytes?: boolean }
 }
 
 const item = fc.record({

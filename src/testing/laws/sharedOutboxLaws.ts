@@ -10,7 +10,7 @@ import { exponential } from '../../policy/retryPolicy.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../virtualClock.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { settled } from './outboxWorld.ts'
+import { settled, type OutboxLawOptions } from './outboxWorld.ts'
 
 /** Where several relays open one store. */
 export interface SharedOutboxWorld {
@@ -37,6 +37,7 @@ export type OpenSharedOutbox = (world: SharedOutboxWorld) => Awaitable<SharedOut
 
 const RELAYS = 3
 const LEASE_TIME = 30_000
+const END = 220_000
 /** Milliseconds of a delivery. */
 const DELIVERY = 100
 
@@ -60,6 +61,7 @@ const playShared = async (
   open: OpenSharedOutbox,
   { latency, maxInFlight, items, crashes }: SharedRun,
   { log }: Run,
+  settle: OutboxLawOptions['settle'],
 ) => {
   const clock = virtualClock()
   const world = { clock, place: newId(), leaseTime: LEASE_TIME, latency }
@@ -111,7 +113,11 @@ const playShared = async (
   for (let index = 0; index < RELAYS; index++) relays.push(await start(index))
   for (const [n, each] of items.entries()) clock.schedule(each.at, () => void relays[each.relay]?.offer(n))
   for (const each of crashes) clock.schedule(each.at + DELIVERY / 2, () => relays[each.relay]?.crash())
-  await clock.advance(220_000)
+  const step = settle === undefined ? END : 1_000
+  for (let passed = 0; passed < END; passed += step) {
+    await clock.advance(step)
+    await settle?.(step)
+  }
 
   const alive = relays.filter((_, index) => !crashed.has(index))
   const rest = {
@@ -137,10 +143,14 @@ const playShared = async (
 
 /**
  * The laws of a store that several processes share: three relays take items, deliver them and crash. They are
- * about leases, `watch` and progress; check each view with `outboxLaws` as well.
+ * about leases, `watch` and progress; check each view with `outboxLaws` as well. `settle` is called for each
+ * second.
  */
-export const sharedOutboxLaws = (open: OpenSharedOutbox): ReadonlyArray<Law> =>
-  lawsOver('shared-outbox', sharedRun, (given, run) => playShared(open, given, run), {
+export const sharedOutboxLaws = (
+  open: OpenSharedOutbox,
+  { settle }: Pick<OutboxLawOptions, 'settle'> = {},
+): ReadonlyArray<Law> =>
+  lawsOver('shared-outbox', sharedRun, (given, run) => playShared(open, given, run, settle), {
     'ends-once': {
       statement: 'An accepted item ends once; after a crash in its delivery it may end again.',
       check: ({ accepted, ends, deliveries, crashed }) => {

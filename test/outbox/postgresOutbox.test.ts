@@ -1,0 +1,427 @@
+/** The outbox over a real PostgreSQL: its transactions, its fences, its faults. Left out if there is no server. */
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { isRight, right } from 'fp-ts/lib/Either.js'
+import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
+import { chunksOf } from 'fp-ts/lib/Array.js'
+import knexOf, { type Knex } from 'knex'
+import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import postgresJs from 'postgres'
+import { NEVER } from 'rxjs'
+import { describe, expect, test } from 'vitest'
+import { deliver, refused, sink, systemClock } from '../../src/index.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { delivered, rejected } from '../../src/core/outcome.ts'
+import { webhookDestination } from '../../src/destination/index.ts'
+import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
+import { schemaSql } from '../../src/outbox/postgres/schema.ts'
+import type {
+  CorruptRecord,
+  Entry,
+  OutboxFactoryOptions,
+  TransactionClient,
+  TransactionalOutbox,
+} from '../../src/outbox/index.ts'
+import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { cuttingProxy } from '../support/cuttingProxy.ts'
+import { newSchema, programs, startPgbouncer } from '../support/postgres.js'
+import { openSchema } from '../support/postgresWorld.ts'
+import { textCodec } from '../support/folder.ts'
+
+const overKnex = (trx: Knex.Transaction) => (text: string, values: unknown[]) =>
+  trx.raw(
+    text.replace(/\?/g, '\\?').replace(/\$(\d+)/g, ':p$1'),
+    Object.fromEntries(values.map((value, at) => [`p${String(at + 1)}`, value])) as never,
+  )
+const fail = () => Promise.reject(new Error('unknown'))
+const ALL = { count: 100, retries: 100 }
+const ended = (entry: Entry<string>) => ({ entry, outcome: delivered(entry.item, 1, { sink: 's' }) })
+const failed = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })
+
+type Opened = TransactionalOutbox<string>
+type Leased = ReadonlyArray<Entry<string>>
+const withServer = programs.initdb === '' ? describe.skip : describe
+withServer('PostgreSQL', async () => {
+  const { pool, schema, url } = await openSchema()
+  let queues = 0
+  const open = async (
+    options: Partial<PostgresOptions> = {},
+    of: Partial<OutboxFactoryOptions<string>> = {},
+  ) => {
+    const outbox = postgres({ pool, schema, queue: `q${String(++queues)}`, linger: 0, ...options })({
+      codec: textCodec,
+      ...of,
+    })
+    await outbox.opened?.()
+    return outbox
+  }
+  const lease = async (outbox: Opened) => outbox.lease(0, ALL)
+  const rows = async (sql: string, values: unknown[] = []): Promise<any[]> =>
+    (await pool.query(sql.replaceAll('headrace.', `${schema}.`), values)).rows
+  const eventually = (check: () => unknown) => expect.poll(check, { timeout: 20_000, interval: 20 })
+
+  /** Each is done late by a worker that was ended by another; and the fence that keeps it from changing anything. */
+  const LATE: ReadonlyArray<readonly [string, number, boolean, (a: Opened, list: Leased) => Promise<void>]> =
+    [
+      ['acks', 0, false, async (a, list) => a.ack(list.map(ended))],
+      ['acks of a key', 0, true, async (a, list) => a.ack(list.map(ended))],
+      ['acks of dead letters', 1, false, async (a, list) => a.ack(list.map(failed))],
+      ['nacks', 2, false, async (a, list) => a.nack(list.map((entry) => ({ entry, due: 5 })))],
+      ['a close', 3, false, (a) => a.close()],
+    ]
+  describe.each(LATE)('%s that come late', (_, fence, isKeyed, act) => {
+    /** A leases all, and its worker is ended as after a pause. B leases the same items. Answers if A changes them. */
+    const changes = async (own: string): Promise<boolean> => {
+      const given = { schema: own, queue: `q${String(++queues)}` }
+      const of = isKeyed ? { keyOf: (item: string) => item.slice(0, 1) } : {}
+      // Its time stands still, so it does not see that it was ended.
+      const a = await open(given, { ...of, clock: virtualClock() })
+      await a.enqueue(['a1', 'a2', 'b1'])
+      const before = await lease(a)
+      expect(await lease(a)).toEqual([])
+      await pool.query(`select ${own}.renew($1, null, 9e15::bigint, 0)`, [given.queue])
+      const b = await open(given, of)
+      expect(await lease(b)).toEqual(before)
+      const state = async () =>
+        (await pool.query(`select * from ${own}.item where queue = $1 order by id`, [given.queue])).rows
+      const was = await state()
+      await act(a, before)
+      const isSame = JSON.stringify(await state()) === JSON.stringify(was)
+      expect(await b.dead.list()).toHaveLength(isSame || fence !== 1 ? 0 : before.length)
+      await Promise.all([a.close(), b.close()])
+      return !isSame
+    }
+    test('change nothing', async () => expect(await changes(schema)).toBe(false))
+    test('would without their fence', async () => {
+      const mutant = newSchema()
+      const parts = schemaSql(mutant).split('i.worker = any(mine)')
+      expect(parts).toHaveLength(5)
+      const [first, rest] = [parts.slice(0, fence + 1), parts.slice(fence + 1)]
+      await pool.query([first, rest].map((each) => each.join('i.worker = any(mine)')).join('true'))
+      expect(await changes(mutant)).toBe(true)
+    })
+  })
+  test('a worker that was ended by another leases under a new id', async () => {
+    const a = await open()
+    await a.enqueue(['a'])
+    await lease(a)
+    await rows('delete from headrace.worker')
+    await a.enqueue(['b'])
+    expect((await lease(a)).map(({ item }) => item)).toEqual(['b'])
+    await a.close()
+  })
+
+  test('an answer that was lost leaves no item leased for ever', async () => {
+    let isCut = false
+    const lossy: PostgresOptions['pool'] = {
+      connect: () => pool.connect(),
+      query: async (query) => {
+        const answer = await pool.query({ ...query, values: [...(query.values ?? [])] })
+        if (isCut && /enqueue|lease/.test(query.text)) throw new Error('cut')
+        return answer
+      },
+    }
+    const outbox = await open({ pool: lossy, queue: 'lossy' })
+    await outbox.enqueue(['a', 'b'])
+    expect(await lease(outbox)).toHaveLength(2)
+    isCut = true
+    await expect(outbox.enqueue(['c'])).rejects.toThrow('cut')
+    isCut = false
+    await outbox.enqueue(['d'])
+    // "a" and "b" are still its own.
+    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['c', 'd'])
+    await outbox.close()
+    expect(await rows(`select id from headrace.item where worker is not null and queue = 'lossy'`)).toEqual(
+      [],
+    )
+  })
+
+  test('a record that cannot be read ends as a dead letter, which is told', async () => {
+    const told: CorruptRecord[] = []
+    const codec = { ...textCodec, fromText: (text: string) => (text === 'bad' ? text.repeat(-1) : text) }
+    const outbox = await open({ queue: 'corrupt' }, { codec, onCorrupt: (record) => void told.push(record) })
+    await rows(`select headrace.enqueue('corrupt', null, '{bad,good}', '{3,4}', null)`)
+    await eventually(async () => (await lease(outbox)).map(({ item }) => item)).toEqual(['good'])
+    await eventually(async () => told.length).toBe(1)
+    expect(await outbox.dead.list()).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])
+    expect(await outbox.dead.redrive(() => true)).toEqual([])
+    await outbox.close()
+  })
+
+  test('a text with a character 0 is refused alone', async () => {
+    const outbox = await open()
+    const [bad, good] = await Promise.allSettled([outbox.enqueue(['\0']), outbox.enqueue(['a'])])
+    expect(bad).toMatchObject({
+      status: 'rejected',
+      reason: { message: expect.stringContaining('character 0') },
+    })
+    expect(good.status).toBe('fulfilled')
+    await outbox.close()
+  })
+
+  test('the oldest dead letters make room, and go back in their order', async () => {
+    const outbox = await open({ keepDead: 2 }, { keyOf: () => 'k' })
+    await outbox.enqueue(['a', 'b', 'c'])
+    for (let n = 0; n < 3; n++) await outbox.ack((await lease(outbox)).map(failed))
+    expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 1, waiting: 0 })
+    expect(await outbox.dead.redrive(() => true)).toHaveLength(2)
+    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b'])
+    await outbox.close()
+  })
+
+  /** Outboxes of several processes over one queue. */
+  const openMany = async (count: number, options: (n: number) => Partial<PostgresOptions>, of = {}) => {
+    const queue = `many${String(++queues)}`
+    const all = Array.from({ length: count }, (_, n) =>
+      open({ queue, linger: 5, leaseTime: 2_000, ...options(n) }, of),
+    )
+    return { queue, workers: await Promise.all(all) }
+  }
+  /** Delivers all that waits in a queue. Answers the items in the order of their attempts. */
+  const drained = async (
+    { queue, workers }: Awaited<ReturnType<typeof openMany>>,
+    feed: () => Promise<void> = () => Promise.resolve(),
+  ) => {
+    const seen: string[] = []
+    const to = sink<string>('s', async (item) => {
+      seen.push(item)
+      await new Promise((done) => setImmediate(done))
+      return right(undefined)
+    })
+    const running = workers.map((outbox) => NEVER.pipe(deliver(to, { outbox, maxInFlight: 20 })).subscribe())
+    await feed()
+    await eventually(() => rows('select id from headrace.item where queue = $1', [queue])).toEqual([])
+    for (const each of running) each.unsubscribe()
+    await Promise.allSettled(workers.map((outbox) => outbox.close()))
+    return seen
+  }
+  const texts = (count: number) => Array.from({ length: count }, (_, n) => `${String(n % 7)}:${String(n)}`)
+  const keyOf = (item: string): string | undefined => item.split(':')[0]
+
+  test('three processes keep the order of each key', async () => {
+    const many = await openMany(3, () => ({}), { keyOf })
+    for (const list of chunksOf(10)(texts(210))) await many.workers[0]?.enqueue(list)
+    const seen = await drained(many)
+    const byKey = (list: ReadonlyArray<string>) => groupBy((item: string) => keyOf(item) ?? '')([...list])
+    expect(byKey(seen)).toEqual(byKey(texts(210)))
+  })
+
+  test.each([
+    ['a proxy that cuts answers', 3, async (cut: () => void) => cut()],
+    [
+      'connections that the server ends',
+      0,
+      async () => {
+        await rows(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'ended' and random() < 0.5`)
+      },
+    ],
+  ])('%s cost repeats, and no item', { timeout: 60_000 }, async (_, least, fault) => {
+    const server = Number(new URL(url).port)
+    let isOpen = false
+    const proxy = await cuttingProxy(server, () =>
+      isOpen && least > 0 ? 100 + Math.random() * 8_000 : Infinity,
+    )
+    const through = new pg.Pool({
+      connectionString: url.replace(String(server), String(proxy.port)),
+      max: 6,
+      application_name: 'ended',
+    })
+    through.on('error', () => undefined)
+    const many = await openMany(2, () => ({ pool: through }))
+    isOpen = true
+    proxy.cutAll()
+    const accepted: string[] = []
+    const seen = new Set(
+      await drained(many, async () => {
+        for (const list of chunksOf(5)(texts(300))) {
+          const enqueue = async () => many.workers[0]?.enqueue(list)
+          const answers = (await enqueue().catch(() => [])) ?? []
+          if (answers.length > 0 && answers.every(isRight)) accepted.push(...list)
+          if (Math.random() < 0.1) await fault(proxy.cutAll).catch(() => undefined)
+        }
+      }),
+    )
+    expect(accepted.filter((item) => !seen.has(item))).toEqual([])
+    expect(accepted.length).toBeGreaterThan(100)
+    expect(proxy.cuts()).toBeGreaterThanOrEqual(least)
+    await through.end()
+    await proxy.close()
+  })
+
+  test('a pool of one, PgBouncer and the clocks of hosts', async () => {
+    const { port, stop } = await startPgbouncer({
+      port: Number(new URL(url).port),
+      url,
+      stop: async () => undefined,
+    })
+    const bounced = new pg.Pool({ connectionString: url.replace(/:\d+\//, `:${String(port)}/`) })
+    const single = new pg.Pool({ connectionString: url, max: 1 })
+    const wrong = { ...systemClock, now: () => Date.now() + 600_000 }
+    const ways: ReadonlyArray<readonly [Partial<PostgresOptions>, object]> = [
+      [{ pool: bounced, listen: false, prepare: false }, {}],
+      [{ pool: single }, {}],
+      [{}, { clock: wrong }],
+    ]
+    const queue = `ways${String(++queues)}`
+    const workers = await Promise.all(ways.map(([options, of]) => open({ queue, linger: 5, ...options }, of)))
+    for (const outbox of workers) await outbox.enqueue(texts(40))
+    // Each worker is alive for the one whose clock is ahead.
+    expect(await rows('select id from headrace.worker where queue = $1', [queue])).toHaveLength(3)
+    expect(await drained({ queue, workers })).toHaveLength(120)
+    await Promise.all([bounced.end(), single.end()])
+    await stop()
+  })
+
+  test('a first attempt and a due time keep their meaning in a process with another clock', async () => {
+    const queue = `clocks${String(++queues)}`
+    const a = await open({ queue })
+    await a.enqueue(['x'])
+    const [entry] = await lease(a)
+    const now = Date.now()
+    const retried = {
+      id: '1',
+      item: 'x',
+      firstAttemptAt: now - 5_000,
+      progress: { attempts: 1, lastFailure: refused('no') },
+    }
+    await a.nack([{ entry: { ...retried, id: entry?.id ?? '' }, due: now - 10 }])
+    const b = await open({ queue }, { clock: { ...systemClock, now: () => Date.now() - 600_000 } })
+    const [again] = await b.lease(0, ALL)
+    expect(Math.abs((again?.firstAttemptAt ?? 0) - (now - 5_000 - 600_000))).toBeLessThan(2_000)
+    await Promise.all([a.close(), b.close()])
+  })
+
+  describe('what cannot be opened says why', () => {
+    const opening = async (
+      options: Partial<PostgresOptions>,
+      of: Partial<OutboxFactoryOptions<string>> = {},
+    ) =>
+      open(options, of).then(
+        () => 'opened',
+        (error: Error) => error.message,
+      )
+    test('schemas and servers', async () => {
+      expect(await opening({ schema: 'nowhere' })).toBe(
+        'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or what "headrace outbox sql" prints',
+      )
+      const older = newSchema()
+      await migrate(pool, { schema: older })
+      await pool.query(`update ${older}.version set version = 0`)
+      expect(await opening({ schema: older })).toMatch(/is older: run migrate\(pool\)$/)
+      await migrate(pool, { schema: older })
+      expect(await opening({ schema: older })).toBe('opened')
+      await pool.query(`update ${older}.version set version = 99`)
+      expect(await opening({ schema: older })).toMatch(/a newer headrace made/)
+      const none = new pg.Pool({ connectionString: 'postgres://me:secret@127.0.0.1:1/db' })
+      const message = await opening({ pool: none })
+      expect(message).toMatch(/did not open: .*ECONNREFUSED/)
+      expect(message).not.toContain('secret')
+      expect(() => schemaSql('a"b')).toThrow(ConfigError)
+    })
+    test('another kind, another owner', async () => {
+      await opening({ queue: 'used' }, { owner: 'a' })
+      const codec = { ...textCodec, kind: 'messages' }
+      expect(await opening({ queue: 'used' }, { codec })).toMatch(
+        /which holds items and not messages: use another queue/,
+      )
+      expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/which holds items of a and not of b/)
+    })
+    test('options', () => {
+      const wrong: any = { pool: {}, queue: '', leaseTime: 1 }
+      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(
+        /pool must be .*queue must be .*leaseTime must be/,
+      )
+    })
+  })
+
+  describe('a transaction of the host', async () => {
+    const client = await pool.connect()
+    const sql = postgresJs(url, { onnotice: () => undefined })
+    const kysely = new Kysely<any>({ dialect: new PostgresDialect({ pool }) })
+    const knex = knexOf({ client: 'pg', connection: url })
+    const ways: Readonly<
+      Record<string, (work: (client: TransactionClient) => Promise<void>) => Promise<void>>
+    > = {
+      pg: async (work) => {
+        await client.query('begin')
+        await work(client).then(
+          () => client.query('commit'),
+          async (error: unknown) => {
+            await client.query('rollback')
+            throw error
+          },
+        )
+      },
+      Kysely: (work) =>
+        kysely
+          .transaction()
+          .execute((trx) => work((text, values) => trx.executeQuery(CompiledQuery.raw(text, values)))),
+      Drizzle: (work) => drizzle(pool).transaction((tx: any) => work(tx._.session.client)),
+      'postgres.js': async (work) => {
+        await sql.begin((tx) => work((text, values) => tx.unsafe(text, values as never[])))
+      },
+      Knex: (work) => knex.transaction((trx) => work(overKnex(trx))),
+      executeSql: (work) =>
+        kysely
+          .transaction()
+          .execute((trx) =>
+            work({ executeSql: (text, values) => trx.executeQuery(CompiledQuery.raw(text, values)) }),
+          ),
+    }
+    const receiver = await loopbackReceiver()
+    const destination = webhookDestination(
+      { webhooks: [{ url: receiver.url }] },
+      {
+        outbox: postgres({ pool, schema, queue: 'events' }),
+        orderBy: ({ messageId }) => messageId,
+        logger: false,
+      },
+    )
+    const event = (messageId: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId }) as const
+    const arrived = () => receiver.received.map(({ body }): string => JSON.parse(String(body)).messageId)
+
+    test.each(Object.keys(ways))(
+      '%s: delivered after the commit, nothing left after a rollback',
+      async (name) => {
+        const way = ways[name] ?? fail
+        await way(async (over) => {
+          expect(await destination.sendIn(over, event(`${name} yes`))).toEqual(right({ id: `${name} yes` }))
+        })
+        await expect(
+          way(async (over) => {
+            await destination.sendIn(over, event(`${name} no`))
+            throw new Error('roll back')
+          }),
+        ).rejects.toThrow('roll back')
+        await eventually(async () => arrived().filter((id) => id.startsWith(name))).toEqual([`${name} yes`])
+      },
+    )
+    test('refuses before any statement, and throws what the client throws', async () => {
+      const asked: string[] = []
+      const run = (text: string) => void asked.push(text)
+      expect(await destination.sendIn(run, { type: 'track' } as never)).toMatchObject({
+        left: { _tag: 'Invalid' },
+      })
+      const small = await open({ maxCount: 1 })
+      expect(await small.enqueueIn(run, ['a', 'b'])).toMatchObject({ left: { _tag: 'Full', input: 'b' } })
+      expect(asked).toEqual([])
+      const oops = new Error('oops')
+      await expect(destination.sendIn(() => Promise.reject(oops), event('x'))).rejects.toBe(oops)
+      const memory = webhookDestination({ webhooks: [{ url: receiver.url }] }, { logger: false })
+      await expect(memory.sendIn(run, event('x'))).rejects.toThrow(
+        /needs an outbox with enqueueIn, such as postgres/,
+      )
+      // The sender counts nothing; the process that ends an event does.
+      const { length } = arrived()
+      await eventually(() => destination.stats()).toMatchObject({
+        refused: 0,
+        accepted: 0,
+        delivered: length,
+      })
+      await Promise.all([small.close(), memory.close()])
+      client.release()
+      await Promise.all([destination.close(), receiver.close(), sql.end(), knex.destroy()])
+    })
+  })
+})

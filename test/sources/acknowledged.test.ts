@@ -1,0 +1,138 @@
+import * as E from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { map, mergeMap, type ObservedValueOf } from 'rxjs'
+import { TestScheduler } from 'rxjs/testing'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { batch, deliver, encode, filterRight, flatMapRight, mapRight, partlyFailed } from '../../src/index.ts'
+import { isOutcome, refused, sink, splitRight, validateRight } from '../../src/index.ts'
+import type { BatchPayload, Outcome, Refusal, Sink, Skipped, Threw } from '../../src/index.ts'
+import { Event, toWebhookBody } from '../../src/event/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { acknowledged, type Answers } from '../../src/sources/acknowledged.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { all, turns } from '../support/check.ts'
+
+const clock = virtualClock()
+/** Notes each call as `ack 1`, and each defect. */
+const noting = () => {
+  const calls: string[] = []
+  const told: string[] = []
+  const note = (verb: string) => (message: number) => calls.push(`${verb} ${String(message)}`)
+  const answers: Answers<number, number> = {
+    ...{ item: (message) => message, ack: note('ack'), nak: note('nak'), reject: note('reject'), clock },
+    onEvent: (event: LogEvent) => {
+      if (event._tag === 'Defect') told.push(`${event.where}: ${String(event.error)}`)
+    },
+  }
+  return { calls, told, answers }
+}
+const oops = (text = 'oops'): never => {
+  throw new Error(text)
+}
+
+describe('acknowledged', () => {
+  it('answers each message by what became of it', async () => {
+    const { calls, told, answers } = noting()
+    const some = sink('some', async ({ items }: BatchPayload<number>) =>
+      E.left(partlyFailed(items.map((n) => (n === 61 ? E.left(refused('no')) : E.right({ sink: 'some' }))))),
+    )
+    const ended$ = acknowledged([1, 2, 3, 4, 5, 6, 7, 8], answers, (items$) =>
+      items$.pipe(
+        mapRight((n) => (n === 2 ? oops() : n)),
+        filterRight((n) => n !== 3),
+        // A host's own: it makes another Either.
+        map((each) => (each._tag === 'Right' && each.right === 4 ? E.map((n: number) => n)(each) : each)),
+        flatMapRight((n) => (n === 8 ? E.left({ _tag: 'OfTheHost' }) : E.right(n))),
+        splitRight((n) => (n === 6 ? [60, 61] : [n])),
+        encode((n) => ({ n })),
+        batch({ maxCount: 2 }),
+        batch({ maxCount: 3 }),
+        deliver(some),
+      ),
+    )
+    expect(await all(ended$)).toHaveLength(5)
+    expect(calls.sort()).toEqual('ack 1,ack 3,ack 5,ack 7,nak 4,reject 2,reject 6,reject 8'.split(','))
+    expect(String(told)).toMatch(/^acknowledged: pipeline: Error: 1 messages .* use mapRight for/)
+  })
+
+  it('shows nothing of the answer, and has the types of the pipeline', async () => {
+    const calls: string[] = []
+    const target: Sink<BatchPayload<Event>> = memory()
+    const messages = ['{"type":"delete","userId":"u1"}', 'x', '{}'].map((value) => ({
+      ...{ value, ack: () => calls.push('ack'), nak: () => calls.push('nak') },
+      ...{ term: () => calls.push('term'), working: () => calls.push('working') },
+    }))
+    const ended$ = acknowledged(
+      messages,
+      {
+        item: (m) => m.value,
+        ack: (m) => m.ack(),
+        nak: (m) => m.nak(),
+        reject: (m) => m.term(),
+        extend: (m) => m.working(),
+      },
+      (items$) =>
+        items$.pipe(
+          mapRight((text): unknown => JSON.parse(text)),
+          validateRight(Event),
+          filterRight((event) => event.type !== 'alias'),
+          encode(toWebhookBody),
+          map((each) => {
+            expect([Object.keys(each).length, Object.getOwnPropertySymbols({ ...each })]).toEqual([2, []])
+            return each
+          }),
+          batch({ maxCount: 100 }),
+          deliver(target),
+        ),
+    )
+    expectTypeOf<ObservedValueOf<typeof ended$>['_tag']>().toEqualTypeOf<
+      (Threw | Refusal | Skipped<unknown> | Outcome<unknown>)['_tag']
+    >()
+    expect((await all(ended$)).filter(isOutcome)).toHaveLength(1)
+    expect(calls).toEqual(['term', 'term', 'ack'])
+  })
+
+  it('reports errors of the host, and a standstill', async () => {
+    const { calls, told, answers } = noting()
+    const item = (n: number): number => (n === 3 ? oops() : n)
+    const ack = (n: number): unknown => (n === 1 ? oops() : Promise.reject(new Error('later')))
+    await all(acknowledged([1, 2, 3], { ...answers, ack, item }, deliver(memory())))
+    const { reject: _, ...others } = answers
+    await all(acknowledged([3], { ...others, item }, deliver(memory())))
+    const fails = mergeMap(() => oops('pipeline'))
+    await expect(all(acknowledged([4], answers, fails))).rejects.toThrow('pipeline')
+    const full = { ...answers, window: 1, extend: () => oops('more'), extendEvery: 9_000 }
+    const loses = map((each: object) => ({ ...each }))
+    const idle = acknowledged([5, 6], full, loses)
+    const subscription = idle.subscribe()
+    await turns()
+    await clock.advance(10_000)
+    subscription.unsubscribe()
+    expect(calls).toEqual(['reject 3', 'nak 3', 'nak 4', 'nak 5'])
+    const where = ['item: Error: oops', 'ack: Error: oops', 'ack: Error: later', 'item: Error: oops']
+    expect(told.slice(0, 4).sort()).toEqual(where.map((each) => `acknowledged: ${each}`).sort())
+    expect(String(told.slice(4))).toMatch(/acknowledged: extend: Error: more.*pull: Error: nothing came out/)
+  })
+})
+
+it('splitRight gives the parts in order, validateRight the faults: marbles', () =>
+  new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
+    ({ cold, expectObservable }) => {
+      const a: E.Either<string, string> = E.right('ab')
+      const x: E.Either<string, never> = E.left('x')
+      const skipped = E.left({ _tag: 'Skipped', item: '' })
+      const split$ = cold<E.Either<string, string>>('a-----(xe)-|', {
+        a,
+        x,
+        e: E.of<string, string>(''),
+      }).pipe(splitRight((text) => [...text]))
+      const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
+      expectObservable(split$).toBe('(ab)--(xs)-|', parts)
+      const faults = [{ path: '', message: 'must be a string, not a number' }]
+      const checked$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) }).pipe(
+        validateRight(t.string),
+      )
+      expectObservable(checked$).toBe('-a-x-n-#', { a, x, n: E.left({ _tag: 'Invalid', faults, input: 1 }) })
+    },
+  ))
