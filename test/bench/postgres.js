@@ -22,7 +22,7 @@ const codec = { toText: (item) => item, fromText: (text) => text, sizeOf: (item)
 const BODY = JSON.stringify({ type: 'track', userId: 'u1', event: 'Signed Up', note: 'x'.repeat(400) })
 const INTO = 'insert into headrace.item (queue, size, key, turn, item)'
 const fill = (count, text = BODY, key = null) =>
-  pool.query(`${INTO} select 'bench', 9, $3, $3 is null or n = 1, $1 from generate_series(1, $2) n`, [
+  pool.query(`${INTO} select 'bench', 9, $3, $3::text is null or n = 1, $1 from generate_series(1, $2) n`, [
     text,
     count,
     key,
@@ -54,9 +54,11 @@ const pipeline = ({ ms = 0, maxInFlight = 1_000, seen, keyOf, fails, retry, ...m
   const outbox = postgres({ pool: own, queue: 'bench', ...more })({ codec, ...(keyOf && { keyOf }) })
   const [source$, stop] = [new Subject(), new Subject()]
   const verdict = (attempt) => (fails?.(attempt) ? left(retryable('status')) : right({ sink: 'bench' }))
+  const done$ = of(right({ sink: 'bench' }))
   const answered = (item, attempt) =>
     (ms === 0 ? of(0) : timer(ms)).pipe(tap(() => seen?.(item))).pipe(map(() => verdict(attempt)))
-  const sink = { name: 'bench', deliver: answered, close: () => Promise.resolve() }
+  const isBare = ms === 0 && seen === undefined && fails === undefined
+  const sink = { name: 'bench', deliver: isBare ? () => done$ : answered, close: () => Promise.resolve() }
   let count = 0
   const ended$ = source$.pipe(deliver(sink, { outbox, maxInFlight, stop, ...(retry && { retry }) }))
   const ended = ended$.forEach(() => count++)
@@ -288,7 +290,7 @@ const leases = async () => {
 }
 
 const size = async () => {
-  const SIZE = "select pg_total_relation_size('headrace.item') / 1e6 as size"
+  const SIZE = "select pg_table_size('headrace.item') / 1e6 as size"
   const megabytes = async () => Number((await pool.query(SIZE)).rows[0].size)
   const measured = async (what, work) => {
     let peak = 0
