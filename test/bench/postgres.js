@@ -1,104 +1,89 @@
-// An outbox in PostgreSQL beside other queues in it; store calls, workers, latencies, leases of a large table, and its size. PARTS=rates,calls
-// plays some parts. graphile-worker and pg-boss come from a folder elsewhere: `npm i --prefix DIR graphile-worker@0.16 pg-boss@10`, ENGINES=DIR.
+// An outbox in PostgreSQL beside other queues in it; store calls, workers, latencies, leases of a large table, its size. PARTS=rates,calls plays
+// some parts. graphile-worker and pg-boss come from another folder: `npm i --prefix DIR graphile-worker@0.16 pg-boss@10`, then ENGINES=DIR.
 import { fork } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { deliver, retryable } from 'headrace'
-import { postgres } from '../../dist/outbox/postgres/postgresOutbox.js'
-import { migrate } from '../../dist/outbox/postgres/schema.js'
+import { migrate, postgres } from '../../dist/outbox/postgres/postgresOutbox.js'
 import { exponential } from 'headrace/policy'
 import pg from 'pg'
 import { Subject, map, of, tap, timer } from 'rxjs'
 import { startPostgres } from '../support/postgres.js'
 import { answerOf, compared, cpuNow, median, quantile } from './measure.js'
 
+const given = process.argv[2] === 'worker' ? JSON.parse(process.argv[3]) : undefined
+const server = given ?? (await startPostgres({ syncs: true, settings: ['max_wal_size=8GB'] }))
+const pool = new pg.Pool({ connectionString: server.url, max: 24 }).on('error', () => undefined)
+const { ENGINES, PARTS } = process.env
 const codec = { toText: (item) => item, fromText: (text) => text, sizeOf: (item) => item.length }
 const BODY = JSON.stringify({ type: 'track', userId: 'u1', event: 'Signed Up', note: 'x'.repeat(400) })
-const times = (count, make) => Promise.all(Array.from({ length: count }, make))
-const poolOf = (url, max = 8) => new pg.Pool({ connectionString: url, max }).on('error', () => undefined)
-const server =
-  process.argv[2] === 'worker'
-    ? undefined
-    : await startPostgres({ syncs: true, settings: ['max_wal_size=8GB'] })
-const pool = poolOf(server?.url ?? JSON.parse(process.argv[3]).url, 24)
-const ITEMS = "headrace.item (queue, size, item) select 'bench', 9"
-const fill = (count, text = BODY) =>
-  pool.query(`insert into ${ITEMS}, $1 from generate_series(1, $2)`, [text, count])
+const INTO = 'insert into headrace.item (queue, size, key, turn, item)'
+const fill = (count, text = BODY, key = null) =>
+  pool.query(`${INTO} select 'bench', 9, $3, $3 is null or n = 1, $1 from generate_series(1, $2) n`, [
+    text,
+    count,
+    key,
+  ])
 const clear = () => pool.query('truncate headrace.item, headrace.worker')
+const times = (count, make) => Promise.all(Array.from({ length: count }, make))
+const since = (start) => (performance.now() - start) / 1_000
 
-/** A line of the table; its ratio is what counts, if it has one. `sign` is <= or >=. */
-const row = (what, figure, unit, sign, limit, ratios = {}) => {
-  const value = ratios.ratio ?? figure
-  const met = sign === '<=' ? value <= limit : value >= limit
-  return { what, figure, unit, ...ratios, target: `${sign} ${limit}`, met }
+/** A line of the table. `target` is as `<= 20`, for the ratio if there is one. */
+const row = (what, figure, unit, target, ratios = {}) => {
+  const [value, limit] = [ratios.ratio ?? figure, Number(target.slice(3))]
+  return { what, figure, unit, ...ratios, target, met: target[0] === '<' ? value <= limit : value >= limit }
 }
-const beside = (what, unit, figures, base, sign, limit) => {
+const beside = (what, unit, figures, base, target) => {
   const { figure, ...ratios } = compared(figures, base)
-  return row(what, figure, unit, sign, limit, ratios)
+  return row(what, figure, unit, target, ratios)
 }
 
-/** A running pipeline over the queue, whose sink answers after `ms`, and its queries: what, and how long. */
+/** A running pipeline over the queue, whose sink answers after `ms`. `end` waits for a count, closes, and answers the queries. */
 const pipeline = ({ ms = 0, maxInFlight = 1_000, seen, keyOf, fails, retry, ...more } = {}) => {
   const calls = []
-  const query = async (given) => {
+  const query = async (text) => {
     const start = performance.now()
-    const answer = await pool.query(given)
-    calls.push({ text: given.text, ms: performance.now() - start })
+    const answer = await pool.query(text)
+    calls.push({ ...text, ms: performance.now() - start })
     return answer
   }
-  const own = { query, connect: () => pool.connect(), options: pool.options }
+  const own = { query, connect: () => pool.connect() }
   const outbox = postgres({ pool: own, queue: 'bench', ...more })({ codec, ...(keyOf && { keyOf }) })
   const [source$, stop] = [new Subject(), new Subject()]
   const verdict = (attempt) => (fails?.(attempt) ? left(retryable('status')) : right({ sink: 'bench' }))
-  const answer = (item, attempt) => {
-    const wait$ = ms === 0 ? of(0) : timer(ms)
-    return wait$.pipe(tap(() => seen?.(item))).pipe(map(() => verdict(attempt)))
-  }
-  const sink = { name: 'bench', deliver: answer, close: () => Promise.resolve() }
+  const answered = (item, attempt) =>
+    (ms === 0 ? of(0) : timer(ms)).pipe(tap(() => seen?.(item))).pipe(map(() => verdict(attempt)))
+  const sink = { name: 'bench', deliver: answered, close: () => Promise.resolve() }
   let count = 0
   const ended$ = source$.pipe(deliver(sink, { outbox, maxInFlight, stop, ...(retry && { retry }) }))
   const ended = ended$.forEach(() => count++)
-  const reached = async (goal) => {
+  const end = async (goal) => {
     while (count < goal) await sleep(2)
-  }
-  const close = async () => {
     stop.next()
     await ended
     await outbox.close()
+    return calls
   }
-  return { calls, outbox, send: (item) => source$.next(right(item)), count: () => count, reached, close }
-}
-/** Delivers what was stored before, and closes. */
-const drain = async (count, given) => {
-  const { calls, reached, close } = pipeline(given)
-  await reached(count)
-  await close()
-  return calls
+  return { outbox, send: (item) => source$.next(right(item)), count: () => count, end }
 }
 
 // A worker in a process of its own tells how late each event is, or when asked how many it has delivered.
-if (server === undefined) {
-  const { url: _, tells, ...given } = JSON.parse(process.argv[3])
-  const { count } = pipeline({ ...given, seen: (text) => tells && process.send(Date.now() - text) })
+if (given !== undefined) {
+  const { url: _, tells, ...options } = given
+  const { count } = pipeline({ ...options, seen: (text) => tells && process.send(Date.now() - text) })
   process.on('message', () => process.send(count()))
   process.on('disconnect', () => process.exit())
   process.send('ready')
 }
-const startWorker = async (given) => {
-  const args = ['worker', JSON.stringify({ url: server.url, ...given })]
+const startWorker = async (options) => {
+  const args = ['worker', JSON.stringify({ url: server.url, ...options })]
   const child = fork(fileURLToPath(import.meta.url), args)
   await answerOf(child)
   return child
 }
 
-const byHand = (count, loop) => ({
-  fill: (events) =>
-    pool.query('insert into job (item) select $1 from generate_series(1, $2)', [BODY, events]),
-  drain: () => times(count, loop),
-})
 const free = (count) => `select id from job where not taken order by id limit ${count} for update skip locked`
 const TAKE = `update job set taken = true where id = any(array(${free(100)})) returning id, item`
 const send = () => Promise.resolve()
@@ -107,8 +92,7 @@ const lists = async () => {
     const { rows } = await pool.query({ name: 'take', text: TAKE })
     await Promise.all(rows.map((each) => send(each)))
     ids = rows.map(({ id }) => id)
-    if (ids.length > 0)
-      await pool.query({ name: 'done', text: 'delete from job where id = any($1)', values: [ids] })
+    await pool.query({ name: 'done', text: 'delete from job where id = any($1)', values: [ids] })
   }
 }
 const ONE = `delete from job where id = (${free(1)}) returning item`
@@ -122,34 +106,31 @@ const single = async () => {
   }
   client.release()
 }
+const byHand = (count, loop) => ({
+  fill: (rows) => pool.query('insert into job (item) select $1 from generate_series(1, $2)', [BODY, rows]),
+  drain: () => times(count, loop),
+})
 /** Runs an engine until it has done `count`; `start` answers how to stop it. */
 const untilDone = async (count, start) => {
   const stop = await start((some = 1) => (count -= some))
   while (count > 0) await sleep(2)
   await stop()
 }
-const ADD =
-  "select graphile_worker.add_job('bench', json_build_object('item', $1::text)) from generate_series(1, $2)"
+const ADD = "select graphile_worker.add_job('bench', json_build_object('item', $1::text))"
 const graphile = ({ Logger, run: start, runMigrations }, concurrency) => {
-  const options = {
-    pgPool: pool,
-    concurrency,
-    noHandleSignals: true,
-    logger: new Logger(() => () => undefined),
+  const logger = new Logger(() => () => undefined)
+  const fill = async (count) => {
+    await runMigrations({ pgPool: pool, logger })
+    await pool.query(`${ADD} from generate_series(1, $2)`, [BODY, count])
   }
-  return {
-    fill: async (count) => {
-      await runMigrations(options)
-      await pool.query(ADD, [BODY, count])
-    },
-    drain: (count) =>
-      untilDone(count, async (done) => {
-        const runner = await start({ ...options, taskList: { bench: async () => void done() } })
-        return () => runner.stop()
-      }),
+  const started = async (done) => {
+    const taskList = { bench: async () => void done() }
+    const runner = await start({ pgPool: pool, logger, concurrency, noHandleSignals: true, taskList })
+    return () => runner.stop()
   }
+  return { fill, drain: (count) => untilDone(count, started) }
 }
-const boss = (Boss, workers, batchSize) => {
+const boss = (Boss, batchSize) => {
   const opened = async (use) => {
     const made = new Boss(server.url)
     await made.start()
@@ -159,36 +140,25 @@ const boss = (Boss, workers, batchSize) => {
   }
   const options = { batchSize, pollingIntervalSeconds: 0.5 }
   const work = (done) => (made) =>
-    times(workers, () => made.work('bench', options, async (jobs) => done(jobs.length)))
+    times(4, () => made.work('bench', options, async (jobs) => done(jobs.length)))
   const jobs = (count) => Array.from({ length: count }, () => ({ name: 'bench', data: { item: BODY } }))
-  return {
-    fill: async (count) => (await opened((made) => made.insert(jobs(count))))(),
-    drain: (count) => untilDone(count, (done) => opened(work(done))),
-  }
+  const fill = async (count) => (await opened((made) => made.insert(jobs(count))))()
+  return { fill, drain: (count) => untilDone(count, (done) => opened(work(done))) }
 }
 
 const rates = async (rounds) => {
-  await pool.query(
-    'create table job (id bigserial primary key, taken bool not null default false, item text)',
-  )
+  await pool.query('create table job (id bigserial primary key, taken bool default false, item text)')
   /** Of each the smallest ratio, the events of a round, and how it works. */
   const engines = [
-    ['headrace', 1, 20_000, { fill, drain }],
+    ['headrace', 1, 20_000, { fill, drain: (count) => pipeline().end(count) }],
     ['by hand, lists of 100, 3 loops', 0.5, 20_000, byHand(3, lists)],
     ['by hand, one row, 20 loops', 3, 2_000, byHand(20, single)],
   ]
-  if (process.env.ENGINES !== undefined) {
-    const load = createRequire(join(process.env.ENGINES, 'package.json'))
-    for (const count of [10, 24, 50])
-      engines.push([`graphile-worker, ${count} at once`, 5, 2_000, graphile(load('graphile-worker'), count)])
-    for (const [count, size] of [
-      [4, 200],
-      [4, 1_000],
-      [16, 500],
-    ])
-      // prettier-ignore
-      engines.push([`pg-boss, ${count} x ${size} each 0.5 s`, 2, 4_000, boss(load('pg-boss'), count, size)])
-  }
+  const load = ENGINES && createRequire(`${ENGINES}/package.json`)
+  for (const size of ENGINES ? [10, 24, 50] : [])
+    engines.push([`graphile-worker, ${size} at once`, 5, 2_000, graphile(load('graphile-worker'), size)])
+  for (const size of ENGINES ? [200, 500, 1_000] : [])
+    engines.push([`pg-boss, 4 x ${size} each 0.5 s`, 2, 4_000, boss(load('pg-boss'), size)])
   const found = engines.map(() => ({ cpu: [], rate: [] }))
   for (let round = -1; round < rounds; round++) {
     for (const at of round % 2 === 0 ? engines.keys() : [...engines.keys()].reverse()) {
@@ -198,79 +168,74 @@ const rates = async (rounds) => {
       await engine.drain(count)
       if (round < 0) continue
       found[at].cpu.push((cpuNow() - cpu) / count)
-      found[at].rate.push((count / (performance.now() - start)) * 1_000)
+      found[at].rate.push(count / since(start))
     }
   }
-  const none = { what: 'graphile-worker and pg-boss: not installed', unit: '' }
-  return [
-    beside('CPU beside lists by hand', 'µs an event', found[0].cpu, found[1].cpu, '<=', 1.5),
-    ...engines.map(([name, limit], at) => {
-      const what = `rate beside ${name}, ${Math.round(median(found[at].rate))}/s`
-      return beside(what, 'a second', found[0].rate, found[at].rate, '>=', limit)
-    }),
-    ...(process.env.ENGINES === undefined ? [none] : []),
-  ]
+  const rows = engines.map(([name, least], at) => {
+    const what = `rate beside ${name}, ${Math.round(median(found[at].rate))}/s`
+    return beside(what, 'a second', found[0].rate, found[at].rate, `>= ${least}`)
+  })
+  if (!ENGINES) rows.push({ what: 'graphile-worker and pg-boss: not installed', unit: '' })
+  return [beside('CPU beside lists by hand', 'µs an event', found[0].cpu, found[1].cpu, '<= 1.5'), ...rows]
 }
 
-const callsOf = async ([ms, open, total, limit]) => {
-  const { calls, send, reached, close, count } = pipeline({ ms, maxInFlight: open })
+const callsOf = async (ms, open, total, target) => {
+  const { send, end, count } = pipeline({ ms, maxInFlight: open })
   const start = performance.now()
   for (let sent = 0; sent < total; sent++) {
     while (sent - count() >= open) await sleep(1)
     send(BODY)
   }
-  await reached(total)
-  const rate = Math.round((total / (performance.now() - start)) * 1_000)
-  await close()
-  return row(
-    `sink of ${ms} ms, ${open} open, ${rate}/s`,
-    calls.length / total,
-    'store calls an event',
-    '<=',
-    limit,
-  )
+  const calls = await end(total)
+  const what = `sink of ${ms} ms, ${open} open, ${Math.round(total / since(start))}/s`
+  return row(what, calls.length / total, 'store calls an event', target)
 }
+const calls = async () => [
+  await callsOf(0, 1_000, 30_000, '<= 0.05'),
+  await callsOf(50, 100, 10_000, '<= 0.2'),
+]
 
 const workers = async (rounds) => {
   const found = { 1: [], 2: [], 4: [] }
-  for (let round = 0; round < rounds; round++) {
-    for (const count of [1, 2, 4]) {
-      await fill(count * 5_000)
-      const all = await times(count, () => startWorker({ ms: 50, maxInFlight: 40 }))
-      const counted = (each) => (each.send(''), answerOf(each))
-      const done = async () => (await Promise.all(all.map(counted))).reduce((sum, one) => sum + one, 0)
-      await sleep(1_500)
-      const [before, start] = [await done(), performance.now()]
-      await sleep(3_000)
-      found[count].push((((await done()) - before) / (performance.now() - start)) * 1_000)
-      for (const each of all) each.kill()
-      await clear()
-    }
+  for (let round = 0; round < 3 * rounds; round++) {
+    const count = [1, 2, 4][round % 3]
+    await fill(count * 5_000)
+    const all = await times(count, () => startWorker({ ms: 50, maxInFlight: 40 }))
+    const counted = (each) => (each.send(''), answerOf(each))
+    const done = async () => (await Promise.all(all.map(counted))).reduce((sum, one) => sum + one, 0)
+    await sleep(1_500)
+    const [before, start] = [await done(), performance.now()]
+    await sleep(3_000)
+    found[count].push(((await done()) - before) / since(start))
+    for (const each of all) each.kill()
+    await clear()
   }
-  const ofLinear = (count, limit) => {
+  const ofLinear = (count, target) => {
     const linear = found[1].map((rate) => rate * count)
-    return beside(`${count} workers, sink of 50 ms: of linear`, 'a second', found[count], linear, '>=', limit)
+    return beside(
+      `${count} workers, 50 ms, 40 in flight: of linear`,
+      'a second',
+      found[count],
+      linear,
+      target,
+    )
   }
-  return [ofLinear(2, 0.95), ofLinear(4, 0.85)]
+  return [ofLinear(2, '>= 0.95'), ofLinear(4, '>= 0.85')]
 }
 
 const latency = async () => {
-  const rowOf = (what, late, limit) =>
-    row(
-      `${what}, p50 ${Math.round(median(late))} of ${late.length}`,
-      quantile(0.99, late),
-      'ms p99',
-      '<=',
-      limit,
-    )
+  const rowOf = (what, late, target) => {
+    const figures = `p50 ${Math.round(median(late))} of ${late.length}`
+    return row(`${what}, ${figures}`, quantile(0.99, late), 'ms p99', target)
+  }
   /** How late stamps are delivered by a worker in another process. */
-  const elsewhere = async (given, count, pause, send) => {
+  const elsewhere = async (options, count, pause, send) => {
     const late = []
-    const worker = await startWorker({ tells: true, ...given })
+    const worker = await startWorker({ tells: true, ...options })
     worker.on('message', (ms) => late.push(ms))
     await sleep(1_500)
     for (let sent = 0; sent < count; sent++) {
-      await sleep(pause())
+      await sleep(Math.random() * pause)
       await send(`${Date.now()}`)
     }
     await sleep(2_000)
@@ -285,45 +250,38 @@ const latency = async () => {
     client.release()
   }
   const busy = pipeline({ ms: 50, maxInFlight: 40 })
-  const sent = await elsewhere({}, 1_500, () => 1, (text) => times(4, () => busy.send(text))) // prettier-ignore
-  await busy.close()
+  const sent = await elsewhere({}, 1_500, 2, (text) => times(4, () => busy.send(text)))
+  await busy.end(0)
   const rings = postgres({ pool, queue: 'bench', notify: true })({ codec })
-  const rung = await elsewhere({}, 300, () => 10, () => within(rings)) // prettier-ignore
+  const rung = await elsewhere({}, 300, 20, () => within(rings))
   await rings.close()
   const late = []
   const own = pipeline({ seen: (text) => late.push(Date.now() - text) })
-  for (let count = 0; count < 60; count++) {
-    await within(own.outbox)
-    await sleep(Math.random() * 100)
-  }
-  await own.reached(60)
-  await own.close()
-  const cut = await elsewhere({ listen: false }, 20, () => Math.random() * 1_500, (text) => fill(1, text)) // prettier-ignore
+  for (let count = 0; count < 60; count++) await within(own.outbox).then(() => sleep(Math.random() * 100))
+  await own.end(60)
+  const cut = await elsewhere({ listen: false }, 20, 1_500, (text) => fill(1, text))
   return [
-    rowOf('send in a busy process, to another', sent, 20),
-    rowOf('enqueueIn with notify, to another', rung, 20),
-    rowOf('enqueueIn without notify, same process', late, 250),
-    rowOf('no bell, an idle worker', cut, 1_200),
+    rowOf('send in a busy process, to another', sent, '<= 20'),
+    rowOf('enqueueIn with notify, to another', rung, '<= 20'),
+    rowOf('enqueueIn without notify, same process', late, '<= 250'),
+    rowOf('no bell, an idle worker', cut, '<= 1200'),
   ]
 }
 
 const leases = async () => {
   await pool.query('alter table headrace.item set (autovacuum_enabled = false)')
   const drained = async (what, count, keyOf) => {
-    const calls = await drain(count, { keyOf, maxInFlight: 200 })
+    const calls = await pipeline({ keyOf, maxInFlight: 200 }).end(count)
     await clear()
     const all = calls.filter(({ text }) => text.includes('.lease(')).map(({ ms }) => ms)
     const slowest = Math.round(Math.max(...all))
-    return row(`${what}: slowest ${slowest} of ${all.length}`, quantile(0.99, all), 'ms p99', '<=', 50)
+    return row(`${what}: slowest ${slowest} of ${all.length}`, quantile(0.99, all), 'ms p99', '<= 50')
   }
   await fill(1_000_000)
   const rows = [await drained('leases of 1,000,000 without analyze', 100_000)]
-  await pool.query(
-    `insert into ${ITEMS.replace(')', ', key, turn)')}, '', 'hot', n = 1 from generate_series(1, 100000) n`,
-  )
+  await fill(100_000, '', 'hot')
   await fill(20_000)
-  const keyOf = (text) => (text === '' ? 'hot' : undefined)
-  rows.push(await drained('leases behind a hot key of 100,000', 20_000, keyOf))
+  rows.push(await drained('leases behind a hot key', 20_000, (text) => (text === '' ? 'hot' : undefined)))
   await pool.query('alter table headrace.item reset (autovacuum_enabled)')
   return rows
 }
@@ -338,41 +296,32 @@ const size = async () => {
     clearInterval(sampling)
     await pool.query('vacuum headrace.item')
     const share = (100 * (await megabytes())) / peak
-    return row(`${what}: of ${Math.round(peak)} MB`, share, '% after a vacuum', '<=', 5)
+    return row(`${what}: of ${Math.round(peak)} MB`, share, '% after a vacuum', '<= 5')
   }
   const outage = async () => {
     await fill(200_000)
     const retry = exponential({ base: 20_000, factor: 1 })
-    await drain(200_000, { retry, fails: ({ number }) => number === 1 })
+    await pipeline({ retry, fails: ({ number }) => number === 1 }).end(200_000)
   }
   const held = async () => {
     const client = await pool.connect()
     await client.query('begin isolation level repeatable read')
     await client.query('select from headrace.item')
-    const { send, reached, close } = pipeline()
-    for (let tick = 0; tick < 6_000; tick++) {
-      await sleep(10)
-      for (let at = 0; at < 20; at++) send(BODY)
-    }
+    const { send, end } = pipeline()
+    for (let tick = 0; tick < 6_000; tick++) await sleep(10).then(() => times(20, () => send(BODY)))
     await client.query('commit')
     client.release()
-    await reached(120_000)
-    await close()
+    await end(120_000)
   }
-  return [
-    await measured('outage of 200,000', outage),
-    await measured('120,000 beside a transaction of 60 s', held),
-  ]
+  const rows = [await measured('outage of 200,000', outage)]
+  return [...rows, await measured('120,000 beside a transaction of 60 s', held)]
 }
 
-const calls = async () => [await callsOf([0, 1_000, 30_000, 0.05]), await callsOf([50, 100, 10_000, 0.2])]
 const parts = { rates, calls, workers, latency, leases, size }
-
 export const run = async ({ rounds = 5 }) => {
   await migrate(pool)
   const rows = []
-  for (const name of process.env.PARTS?.split(',') ?? Object.keys(parts))
-    rows.push(...(await parts[name](rounds)))
+  for (const name of PARTS?.split(',') ?? Object.keys(parts)) rows.push(...(await parts[name](rounds)))
   await pool.end()
   await server.stop()
   return rows

@@ -17,4 +17,4 @@ export const callOf = (name) => {
 }
 
 /** Milliseconds for the attempts at a message whose events are shared by workers. */
-export const WINDOW = 20_000
+export const WINDOW = 30_000

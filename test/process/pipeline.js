@@ -34,7 +34,7 @@ const share = async () => {
   const pool = new pg.Pool({ connectionString: path, max: 5 })
   pool.on('error', () => undefined)
   end = () => pool.end()
-  options.outbox = postgres({ pool, queue: 'kills', leaseTime: 3_000 })
+  options.outbox = postgres({ pool, queue: 'kills', leaseTime: 5_000 })
   options.retry = both(exponential({ base: 300, factor: 1 }), deadline(WINDOW))
 }
 if (path.startsWith('postgres:')) await share()

@@ -36,8 +36,8 @@ export const leasingOf = <A>(
   me: Worker,
   read: (row: LeasedRow) => Entry<A> | undefined,
 ) => {
-  /** All that is leased here, by id: whether it has a key. */
-  const leased = new Map<string, boolean>()
+  /** All that is leased here, by id. A lease anew is another object. */
+  const leased = new Map<string, { readonly isKeyed: boolean }>()
   /** New entries that the relay has not asked for. */
   const ready = queueOf<Entry<A>>()
   /** As many as the relay asked for at once: so many are leased ahead, and no worker hoards. */
@@ -143,7 +143,7 @@ export const leasingOf = <A>(
     }
   }
   const leasedEntry = (row: LeasedRow): ReadonlyArray<Entry<A>> => {
-    leased.set(row.id, row.keyed)
+    leased.set(row.id, { isKeyed: row.keyed })
     const entry = read(row)
     return entry === undefined ? [] : [entry]
   }
@@ -185,7 +185,7 @@ export const leasingOf = <A>(
     stored: (entry: Entry<A>, worker: string | null, isKeyed: boolean): boolean => {
       const isMine = worker !== null && worker === me.id()
       if (isMine) {
-        leased.set(entry.id, isKeyed)
+        leased.set(entry.id, { isKeyed })
         ready.push(entry)
       }
       return isMine

@@ -68,7 +68,7 @@ export const resultsOf = <A>(
   }
   /** Removes leased items that ended; those with an `about` are dead letters, '' is that of unreadable ones. */
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
-    const isKeyed = ids.some((id) => leased.get(id) === true)
+    const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
     const dead = new Set(ids.filter((_, at) => abouts[at] !== null))
     const gone = await asWorker((mine) =>
       ask('ack', [queue, mine, me.now(), ids, isKeyed, dead.size === 0 ? null : abouts]),
@@ -100,10 +100,12 @@ export const resultsOf = <A>(
     const mine = list.filter(isMine)
     if (mine.length === 0) return
     const ids = mine.map(({ entry }) => entry.id)
+    const before = ids.map((id) => leased.get(id))
     const dues = mine.map(({ due }) => Math.max(1, me.toServer(due)))
     const abouts = mine.map(({ entry }) => aboutRetry(toServer(entry)) || null)
     await asWorker((mine) => ask('nack', [mine, ids, dues, abouts]))
-    for (const id of ids) leased.delete(id)
+    // What is due already may have been leased anew before this answer.
+    for (const [at, id] of ids.entries()) if (leased.get(id) === before[at]) leased.delete(id)
     for (const due of dues) putBack(due)
   })
   return {

@@ -183,6 +183,8 @@ end $$;
 create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
 returns void language plpgsql as $$
 begin
+  -- A statement that leases for an old id has ended then, or finds no worker.
+  perform from ${schema}.worker w where w.id = any(mine) for update;
   update ${schema}.item set worker = case when id = any(kept) then new end where queue = q and worker = any(mine);
   delete from ${schema}.worker where id = any(mine);
 end $$;

@@ -28,8 +28,7 @@ export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: numbe
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
     offset = Number(found.now) - ownNow()
     if (found.alive) renewedAt = startedAt
-    // It took another id meanwhile, which is alive.
-    return me === (ids[0] ?? null) ? found : { ...found, alive: true }
+    return found
   }
   const register = async (): Promise<void> => {
     if (ids[0] === undefined) await renew()
