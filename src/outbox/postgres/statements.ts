@@ -9,12 +9,12 @@ interface Query {
 }
 
 /** The answer to a query, whose rows a caller describes. @inline */
-interface Answer {
+interface QueryResult {
   readonly rows: ReadonlyArray<unknown>
 }
 
 /** A connection that is taken out of a pool, for LISTEN. @inline */
-interface Listener {
+interface ListenConnection {
   readonly query: (text: string) => Promise<unknown>
   readonly on: {
     (event: 'notification', call: (about: { readonly payload?: string | undefined }) => void): unknown
@@ -25,8 +25,8 @@ interface Listener {
 
 /** A `Pool` of the package pg, or another one with these functions. */
 export interface PostgresPool {
-  readonly query: (query: Query) => Promise<Answer>
-  readonly connect: () => Promise<Listener>
+  readonly query: (query: Query) => Promise<QueryResult>
+  readonly connect: () => Promise<ListenConnection>
   /** With a `max` of 1 the outbox does not LISTEN: that would take the only connection. */
   readonly options?: { readonly max?: number | undefined }
 }
@@ -109,7 +109,7 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   ring: `select pg_notify('${schema}', $1)`,
 })
 
-export type Ask = ReturnType<typeof statementsOf>['ask']
+export type AskServer = ReturnType<typeof statementsOf>['ask']
 
 /** The statements over a pool. `isPrepared`: each connection prepares them once. */
 export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boolean) => {
