@@ -99,6 +99,7 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/^core\/carry\.ts$/, 'test/laws/acknowledged.laws.ts'],
   [/^operators\/batchLimits\.ts$/, 'options of batch: batch.test.ts'],
   [/^outbox\/(deliveries|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
+  [/^outbox\/stored\.ts$/, 'part of two stores: records.test.ts, postgresOutbox.test.ts'],
   [
     /^outbox\/postgres\/(?!postgresOutbox)/,
     'parts of one outbox: postgresOutbox.test.ts, test/laws/postgres.laws.ts',
