@@ -10,23 +10,23 @@ import { isRecord } from './json.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Receives how an item ended. */
-export interface Answer {
+export interface SourceAnswer {
   /** Called once. `failure`, of the last attempt, may tell the members of a batch apart. */
   readonly end: (ended: unknown, failure?: Failure) => void
   /** The answers of the members of a batch. */
-  readonly members?: ReadonlyArray<Answer | undefined>
+  readonly members?: ReadonlyArray<SourceAnswer | undefined>
 }
 
-const ANSWER = Symbol('answer')
+const ANSWER_KEY = Symbol('answer')
 
 /** The answer that rides on an `Either`. */
-export const answerOn = (each: object): Answer | undefined =>
+export const answerOn = (each: object): SourceAnswer | undefined =>
   // Any object can be asked for a key that it lacks, and only `withAnswer` sets this one.
-  (each as { readonly [ANSWER]?: Answer })[ANSWER]
+  (each as { readonly [ANSWER_KEY]?: SourceAnswer })[ANSWER_KEY]
 
 /** A copy with the answer, because the host may use one `Either` for several items. */
-export const withAnswer = <L, A>(to: Either<L, A>, answer: Answer): Either<L, A> =>
-  Object.defineProperty(isLeft(to) ? left(to.left) : right(to.right), ANSWER, { value: answer })
+export const withAnswer = <L, A>(to: Either<L, A>, answer: SourceAnswer): Either<L, A> =>
+  Object.defineProperty(isLeft(to) ? left(to.left) : right(to.right), ANSWER_KEY, { value: answer })
 
 /** `to`, with the answer of `from` if it has one. For each operator that makes an `Either` of another. */
 export const carry = <L, A>(from: object, to: Either<L, A>): Either<L, A> => {
@@ -51,7 +51,7 @@ export const verbOf = (ended: unknown): Verb =>
 const rankOf = (ended: unknown): number => VERBS.indexOf(verbOf(ended))
 
 /** One for each of `count` parts: the worst of their ends is the end, when the last has ended. */
-export const divided = (answer: Answer, count: number): Answer => {
+export const divided = (answer: SourceAnswer, count: number): SourceAnswer => {
   let open = count
   let worst: unknown = STORED
   const end = (ended: unknown): void => {
@@ -62,14 +62,14 @@ export const divided = (answer: Answer, count: number): Answer => {
 }
 
 /** One for each of `count` members of one item. */
-export const answersOf = (answer: Answer, count: number): Array<Answer | undefined> => {
+export const answersOf = (answer: SourceAnswer, count: number): Array<SourceAnswer | undefined> => {
   if (count === 1) return [answer]
   if (answer.members?.length === count) return [...answer.members]
-  return new Array<Answer>(count).fill(divided(answer, count))
+  return new Array<SourceAnswer>(count).fill(divided(answer, count))
 }
 
 /** One for a batch: each member ends by its place. */
-export const joined = (members: ReadonlyArray<Answer | undefined>): Answer => ({
+export const joinedAnswer = (members: ReadonlyArray<SourceAnswer | undefined>): SourceAnswer => ({
   members,
   end: (ended, failure) => {
     const verdicts = failure?._tag === 'PartlyFailed' ? failure.members : []

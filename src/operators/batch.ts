@@ -1,6 +1,6 @@
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, takeUntil } from 'rxjs'
-import { answerOn, answersOf, carry, joined, withAnswer, type Answer } from '../core/carry.ts'
+import { answerOn, answersOf, carry, joinedAnswer, withAnswer, type SourceAnswer } from '../core/carry.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { kindOf } from '../core/json.ts'
@@ -96,7 +96,7 @@ interface OpenBatch<M, A> {
   readonly due: number
   byteLength: number
   /** By the places of the members, if any of them has one. */
-  answers?: Array<Answer | undefined>
+  answers?: Array<SourceAnswer | undefined>
 }
 
 type Unfit = Refusal | Threw
@@ -157,7 +157,7 @@ const gather = <L, V, M, A, B>(
     /** By key, '' without `by`. The first is the oldest, and its delay is over first. */
     const open = new Map<string, OpenBatch<M, A>>()
     /** The answers of the members that a value still has to add. */
-    let riding: Array<Answer | undefined> | undefined
+    let riding: Array<SourceAnswer | undefined> | undefined
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
 
@@ -180,7 +180,7 @@ const gather = <L, V, M, A, B>(
       const { answers, members } = batch
       if (answers !== undefined) {
         answers.length = members.length
-        batched = withAnswer(batched, joined(answers))
+        batched = withAnswer(batched, joinedAnswer(answers))
       }
       lastFlush = clock.monotonic()
       open.delete(key)
@@ -216,7 +216,7 @@ const gather = <L, V, M, A, B>(
       open.set(key, batch)
       return batch
     }
-    const refuse = (refusal: Either<Unfit, never>, answer: Answer | undefined): void =>
+    const refuse = (refusal: Either<Unfit, never>, answer: SourceAnswer | undefined): void =>
       waiting.push(answer === undefined ? refusal : withAnswer(refusal, answer))
     const add = (member: M, item: A, size: number): void => {
       const answer = riding?.shift()

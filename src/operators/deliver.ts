@@ -1,7 +1,7 @@
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
 import { whenAnswered, type Awaitable } from '../core/awaitable.ts'
-import { answerOn, lastFailureOf, STORED, type Answer } from '../core/carry.ts'
+import { answerOn, lastFailureOf, STORED, type SourceAnswer } from '../core/carry.ts'
 import { messageOf } from '../core/failure.ts'
 import { systemClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
 import { kindOf } from '../core/json.ts'
@@ -125,14 +125,14 @@ const runRelay = <L, P, D>(
     /** Items for which the outbox has not answered yet. */
     let enqueuing = 0
     /** By entry, of the items that end here. */
-    const answers = new Map<string, Answer>()
+    const answers = new Map<string, SourceAnswer>()
     const isStopped = (): boolean => state === 'stopped'
     const settled = (id: string, outcome: Outcome<P>): void => {
       if (answers.size === 0) return
       answers.get(id)?.end(outcome, lastFailureOf(outcome))
       answers.delete(id)
     }
-    const keep = (entry: Entry<P>, answer: Answer): void => {
+    const keep = (entry: Entry<P>, answer: SourceAnswer): void => {
       if (outbox.keeps(entry)) answer.end(STORED)
       else answers.set(entry.id, answer)
     }
@@ -172,7 +172,7 @@ const runRelay = <L, P, D>(
       work.flush('end')
       endIfDone()
     }
-    const answered = (refusal: Refusal | undefined, answer: Answer | undefined): void => {
+    const answered = (refusal: Refusal | undefined, answer: SourceAnswer | undefined): void => {
       enqueuing--
       if (refusal !== undefined) {
         answer?.end(refusal)
@@ -181,7 +181,7 @@ const runRelay = <L, P, D>(
       }
       endIfDone()
     }
-    const offer = (item: P, answer: Answer | undefined): void => {
+    const offer = (item: P, answer: SourceAnswer | undefined): void => {
       enqueuing++
       whenAnswered(
         (): Awaitable<Either<Refusal, unknown>> => {

@@ -1,11 +1,10 @@
+import { constVoid } from 'fp-ts/lib/function.js'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, type Clock } from '../core/clock.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
 import { storeLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
-
-const ignore = (): void => undefined
 
 /**
  * Opens an outbox that opens later: asks it, and again a second after each failure. `opened` is called once;
@@ -20,7 +19,7 @@ export const opening = (
   let state: 'opens' | 'open' | 'closed' = outbox.opened === undefined ? 'open' : 'opens'
   const limit = storeLimit()
   let cancel = nothingToCancel
-  let resolve = ignore
+  let resolve = constVoid
   const isOpen = new Promise<void>((done) => {
     resolve = done
   })
@@ -49,7 +48,7 @@ export const opening = (
     isOpen: (): boolean => state === 'open',
     /** Makes a call when it is open. Rejects if that takes too long, or it is closed, and does not call. */
     whenOpen: <T>(call: () => Awaitable<T>): Awaitable<T> =>
-      state === 'open' ? call() : limit.inTime(isOpen, ignore, failed).then(call),
+      state === 'open' ? call() : limit.inTime(isOpen, constVoid, failed).then(call),
     /** Fails the calls that wait. It opens no more. */
     stop: (): void => {
       if (state !== 'opens') return

@@ -160,7 +160,7 @@ export interface Outbox<A> {
   readonly close: (options?: WaitOptions) => Promise<void>
 }
 
-/** Runs a statement in a transaction of the host. Parameters are `$1`, `$2`, …; arrays stay arrays. @inline */
+/** Runs a statement of the host's transaction. Parameters are `$1`, `$2`, …; arrays stay arrays. @inline */
 export type RunStatement = (text: string, values: Array<unknown>) => unknown
 
 /**

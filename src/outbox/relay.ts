@@ -43,6 +43,8 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
   readonly limit?: StoreLimit
 }
 
+type Added<A> = Either<Full, Entry<A>>
+
 /** Answers of a redrive that are still to come. */
 const MANY = 1e9
 
@@ -236,11 +238,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         own(changed)
       })
   }
-  const stored = (
-    item: A,
-    answers: ReadonlyArray<Either<Full, Entry<A>>>,
-    use: ((entry: Entry<A>) => void) | undefined,
-  ): Either<Full, Entry<A>> => {
+  const stored = (item: A, answers: ReadonlyArray<Added<A>>, use?: (entry: Entry<A>) => void): Added<A> => {
     const answer = answers[0]
     if (answer === undefined) throw new Error('the outbox did not answer for the item')
     if (isLeft(answer)) return answer

@@ -4,6 +4,9 @@ import type { Outcome, Progress } from '../core/outcome.ts'
 import type { ItemCodec } from './factory.ts'
 import type { Entry } from './outbox.ts'
 
+/** The number of dead letters that are read at once, and moved in one transaction. */
+export const DEAD_CHUNK = 500
+
 /** An item to store. */
 export interface Offer<A> {
   readonly item: A

@@ -13,10 +13,9 @@ import {
 } from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
-import type { AskedPolicy } from '../../src/testing/laws/policyLaws.ts'
 import type { Law } from '../../src/testing/laws/index.ts'
 import { policyFor } from '../../src/testing/laws/brokenParts.ts'
-import { policy, policyTime } from '../../src/testing/laws/policies.ts'
+import { policy, policyTime, type AskedPolicy } from '../../src/testing/laws/policyLaws.ts'
 
 const { concat, empty } = Monoid
 

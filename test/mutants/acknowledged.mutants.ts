@@ -1,6 +1,6 @@
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { concatMap, map, pipe, tap } from 'rxjs'
-import { answerOn, carry, joined, STORED, withAnswer } from '../../src/core/carry.ts'
+import { answerOn, carry, joinedAnswer, STORED, withAnswer } from '../../src/core/carry.ts'
 import { batch, deliver, splitRight, type ItemBatchOptions } from '../../src/index.ts'
 import { acknowledged, type Answers } from '../../src/sources/acknowledged.ts'
 import { acknowledgedLaws, type Acknowledging } from '../laws/acknowledged.laws.ts'
@@ -26,7 +26,7 @@ const splits = (split: (item: unknown) => ReadonlyArray<unknown>) =>
   )
 const reversed = (each: Each): Each => {
   const members = answerOn(each)?.members
-  return members === undefined ? each : withAnswer(each, joined([...members].reverse()))
+  return members === undefined ? each : withAnswer(each, joinedAnswer([...members].reverse()))
 }
 const batches = (options: ItemBatchOptions<unknown>) => pipe(batch(options), map(reversed))
 

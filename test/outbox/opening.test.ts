@@ -45,7 +45,7 @@ const planOf = (tries: ReadonlyArray<Try>): readonly [openAt: number, failures: 
   }
 }
 
-const GUARDED = ['enqueue', 'lease', 'nack', 'ack', 'addDeadLetter', 'nextDue'] as const
+const GUARDED = ['enqueue', 'nack', 'ack', 'addDeadLetter', 'nextDue'] as const
 /** A store that holds items of earlier. `early` has the calls that came before it was open. */
 const laterOutbox = <A>(tries: ReadonlyArray<Try>, earlier: ReadonlyArray<A>, isShared: boolean) => {
   const memory = memoryOutbox<A>()
@@ -61,6 +61,12 @@ const laterOutbox = <A>(tries: ReadonlyArray<Try>, earlier: ReadonlyArray<A>, is
     ...memory,
     // The same functions.
     ...(Object.fromEntries(GUARDED.map(guard)) as Partial<Outbox<A>>),
+    // A millisecond away.
+    lease: (...given) =>
+      new Promise((resolve) => {
+        if (!isOpen) early.push('lease')
+        clock.schedule(1, () => resolve(memory.lease(...given)))
+      }),
     keeps: () => true,
     takeRemaining: () => [],
     stats: () => (isOpen ? memory.stats() : { ...memory.stats(), waiting: 0 }),
@@ -105,7 +111,10 @@ const play = async ({ first, last, earlier, isShared, sends }: World, change: Ch
   const { outbox, early } = laterOutbox(tries, earlier.map(payloadOf), isShared)
   let defects = 0
   const onEvent = ({ _tag }: LogEvent): number => (defects += Number(_tag === 'Defect'))
-  const destination = openOver([sinkOf()], { clock, outbox: change(outbox), logger: false, onEvent })
+  // In an outbox without order, it is the one inside `ordered`.
+  const orderBy = ({ messageId }: Event): string => messageId
+  const options = { clock, outbox: change(outbox), orderBy, logger: false, onEvent } as const
+  const destination = openOver([sinkOf()], options)
   const ended: string[] = []
   destination.outcomes$.subscribe(({ item: { id } }) => ended.push(id))
   const answers: unknown[] = []
@@ -115,7 +124,11 @@ const play = async ({ first, last, earlier, isShared, sends }: World, change: Ch
       void destination.send(track(`sent ${String(n)}`)).then(answered)
     })
   let idleAt = Infinity
-  void destination.idle().then(() => (idleAt = clock.monotonic()))
+  let isDone = !isOpen
+  void destination.idle().then(({ delivered }) => {
+    idleAt = clock.monotonic()
+    isDone = delivered >= earlier.length || !isOpen
+  })
   const opening: unknown[] = []
   const look = (): void => void opening.push(destination.stats().opening)
   for (const at of isOpen ? [openAt - 1, openAt + 1] : [END]) clock.schedule(at, look)
@@ -128,7 +141,11 @@ const play = async ({ first, last, earlier, isShared, sends }: World, change: Ch
   expect(ended.toSorted()).toEqual(isOpen ? [...earlier, ...stored].toSorted() : [])
   expect(defects).toBe(failures + sends.length - stored.length)
   expect(opening).toEqual(isOpen ? [true, undefined] : [true])
-  expect([destination.stats().waiting, idleAt < Infinity, idleAt >= openAt]).toEqual([0, isOpen, true])
+  expect([destination.stats().waiting, idleAt < Infinity, idleAt >= openAt && isDone]).toEqual([
+    0,
+    isOpen,
+    true,
+  ])
   defects = 0
   await clock.run(destination.close({ timeout: 200 }))
   expect([defects, clock.pending(), idleAt < Infinity]).toEqual([isOpen ? 0 : 1, 0, true])
@@ -183,10 +200,10 @@ describe('an outbox that opens later', () => {
       let flushedAt = Infinity
       void client.flush().then(() => (flushedAt = clock.monotonic()))
       client.track({ userId: 'u', event: 'e', messageId: 'now' })
-      await clock.advance(after === Infinity ? 100_000 : after + 1)
+      await clock.advance(after === Infinity ? 100_000 : after + 2)
       const isOpen = after < Infinity
       expect([early, ended]).toEqual([[], isOpen ? ['Delivered earlier', 'Delivered now'] : []])
-      expect([flushedAt, client.stats().opening]).toEqual(isOpen ? [after, undefined] : [after, true])
+      expect([flushedAt, client.stats().opening]).toEqual(isOpen ? [after + 1, undefined] : [after, true])
       await clock.run(client.close({ timeout: 200 }))
       if (!isOpen) expect([ended, flushedAt < Infinity]).toEqual([['Abandoned now'], true])
     }
@@ -202,7 +219,7 @@ describe('an outbox that opens later', () => {
       await clock.advance(4_999)
       expect(seen).toEqual([])
       if (isStopped) stop.next()
-      await clock.advance(isStopped ? 0 : 1)
+      await clock.advance(isStopped ? 0 : 3)
       expect([early, seen]).toEqual([[], isStopped ? ['NotStored', '|'] : ['Delivered', 'Delivered', '|']])
     }
   })
@@ -220,7 +237,7 @@ describe('an outbox that opens later', () => {
     await clock.advance(30_000)
     expect(await answer).toMatchObject({ left: { _tag: 'NotStored' } })
     expect(collector.stats().destinations['a']?.opening).toBe(true)
-    await clock.advance(1_000)
+    await clock.advance(1_001)
     expect(await idle).toMatchObject({ delivered: 1, waiting: 0 })
     await clock.run(collector.close())
   })

@@ -6,7 +6,7 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import { Monoid, always, both, capDelay, deadline, deadlineOf } from '../../src/policy/retryPolicy.ts'
 import { exponential, fullJitter, isRetryPolicy, limitRetries } from '../../src/policy/retryPolicy.ts'
 import { respectRetryAfter, standard, show, showDuration } from '../../src/policy/retryPolicy.ts'
-import { policy as anyPolicy } from '../../src/testing/laws/policies.ts'
+import { policy as anyPolicy } from '../../src/testing/laws/policyLaws.ts'
 
 describe('RetryPolicy', () => {
   it('is plain data, which can be stored', () =>

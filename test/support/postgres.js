@@ -28,7 +28,7 @@ export const freePort = async () => {
 }
 
 /** Neither server runs as root. */
-const idOf = (flag) => Number(say(`id ${flag} postgres 2>/dev/null || id ${flag} nobody`))
+const idOf = (flag) => Number(say(`id ${flag} postgres`))
 const user = process.getuid() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {}
 
 /** Runs the script `start` in a folder with these files, and `stop` at the end. */

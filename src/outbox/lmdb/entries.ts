@@ -12,7 +12,7 @@ import { DEAD_PAGE, newEntry } from '../outbox.ts'
 import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
-import { aboutDead, aboutRetry, type Offer } from '../stored.ts'
+import { DEAD_CHUNK, aboutDead, aboutRetry, type Offer } from '../stored.ts'
 import {
   decodeDeadLetter,
   decodeEntry,
@@ -43,9 +43,6 @@ interface Fresh<A> {
 
 const MAX_AHEAD = 8_192
 const MAX_AHEAD_BYTES = 8 * 1_048_576
-
-/** The number of dead letters that are read at once, and moved in one transaction. */
-const DEAD_CHUNK = 500
 
 /** A due time, or a first attempt, so far ahead was written with a wrong clock, and counts as now. */
 const FAR_MS = 25 * 24 * 3_600_000

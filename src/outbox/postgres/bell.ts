@@ -12,8 +12,8 @@ const LAST_LOOK = 320
 type Connection = Awaited<ReturnType<PostgresPool['connect']>>
 
 /**
- * Tells the workers of a queue that there are new items, by LISTEN and NOTIFY. `heard` is also called when the
- * connection is made or cut. A bell that is not heard costs a look, which each worker takes from time to time.
+ * Tells the workers of a queue that there are new items, by LISTEN and NOTIFY. `heard` is also called when
+ * the connection is made or cut. A worker that does not hear it looks by itself from time to time.
  */
 export const bellOf = (
   pool: PostgresPool,

@@ -2,12 +2,9 @@ import { valueOr } from '../../core/failure.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { ItemCodec } from '../factory.ts'
 import { DEAD_PAGE, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
-import type { About } from '../stored.ts'
-import type { Ask, DeadRow } from './statements.ts'
+import { DEAD_CHUNK, type About } from '../stored.ts'
+import type { AskServer, DeadRow } from './statements.ts'
 import type { Worker } from './worker.ts'
-
-/** The number of dead letters that are read at once, and moved in one transaction. */
-const CHUNK = 500
 
 /** What was stored beside an item. Only headrace writes it. */
 const aboutIn = (text: string | null): About => (text === null ? {} : (JSON.parse(text) as About))
@@ -37,11 +34,11 @@ const deadLetterIn = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLet
 }
 
 /**
- * The dead letters of a queue. `room` asks for one after the other whether there is room for it among the waiting
- * items; `changed` is told which are gone, and whether they wait again.
+ * The dead letters of a queue. `room` answers a function that counts one after the other, and refuses those
+ * beyond the bounds; `changed` receives the rows that are gone, and whether they wait again.
  */
 export const deadLettersOf = <A>(
-  ask: Ask,
+  ask: AskServer,
   queue: string,
   codec: ItemCodec<A>,
   me: Worker,
@@ -54,8 +51,8 @@ export const deadLettersOf = <A>(
   ): Promise<ReadonlyArray<string>> => {
     const ids: string[] = []
     for (let after: string | undefined = '0'; after !== undefined;) {
-      const page: ReadonlyArray<DeadRow> = await ask('listDead', [queue, after, CHUNK])
-      after = page.length < CHUNK ? undefined : page.at(-1)?.id
+      const page: ReadonlyArray<DeadRow> = await ask('listDead', [queue, after, DEAD_CHUNK])
+      after = page.length < DEAD_CHUNK ? undefined : page.at(-1)?.id
       const chosen = choose(page).map(({ id }) => id)
       if (chosen.length === 0) continue
       const moved: ReadonlyArray<{ readonly id: string }> = await ask(name, [queue, chosen])

@@ -1,11 +1,11 @@
 import { constVoid } from 'fp-ts/lib/function.js'
 import { queue as queueOf } from '../../core/queue.ts'
 import type { Entry, LeaseLimits } from '../outbox.ts'
-import type { Ask, LeasedRow } from './statements.ts'
+import type { AskServer, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
 /** The most entries that are leased ahead of the relay. */
-const MAX_AHEAD = 1_000
+const MAX_LEASED_AHEAD = 1_000
 
 /** Runs tasks one after the other. */
 const lane = () => {
@@ -31,7 +31,7 @@ export type Leasing<A> = ReturnType<typeof leasingOf<A>>
 
 /** The entries that this process has leased, and those of them that the relay has not asked for yet. */
 export const leasingOf = <A>(
-  ask: Ask,
+  ask: AskServer,
   queue: string,
   me: Worker,
   read: (row: LeasedRow) => Entry<A> | undefined,
@@ -40,7 +40,7 @@ export const leasingOf = <A>(
   const leased = new Map<string, { readonly isKeyed: boolean }>()
   /** New entries that the relay has not asked for. */
   const ready = queueOf<Entry<A>>()
-  /** As many as the relay asked for at once: so many are leased ahead, and no worker hoards. */
+  /** The most that the relay asked for at once; no more is leased ahead, because others need work too. */
   let wanted = 0
   let mayHaveNew = true
   /** When the next retry is due, by the server's time. */
@@ -162,11 +162,10 @@ export const leasingOf = <A>(
   return {
     leased,
     leasing,
-    isUnsure: (): boolean => isUnsure,
     lease: (limits: LeaseLimits) => {
       const { count, retriesOnly = false } = limits
       if (isEnded || count <= 0) return []
-      if (!retriesOnly) wanted = Math.min(MAX_AHEAD, Math.max(wanted, count))
+      if (!retriesOnly) wanted = Math.min(MAX_LEASED_AHEAD, Math.max(wanted, count))
       const retries = Math.min(count, limits.retries)
       if (!me.isSure() || (retries > 0 && nextRetry <= me.now()))
         return fetch(retries).then((old) => (retriesOnly ? old : [...old, ...handOut(count - old.length)]))

@@ -8,7 +8,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { constVoid } from 'fp-ts/lib/function.js'
 import { createHash } from 'node:crypto'
 import { backgroundClock, inTime, systemClock, type Cancel, type Clock } from '../../core/clock.ts'
-import { checkOptions } from '../../core/options.ts'
+import * as option from '../../core/options.ts'
 import { ownContext } from '../../core/ownContext.ts'
 import { fullIn, type Full } from '../../core/refusal.ts'
 import { batched } from '../batched.ts'
@@ -16,17 +16,66 @@ import type { OutboxFactoryOptions } from '../factory.ts'
 import { newEntry, type Entry, type TransactionalOutbox } from '../outbox.ts'
 import { aboutDead, offerOf, type Offer } from '../stored.ts'
 import { bellOf } from './bell.ts'
-import { postgresOptions, type CheckedPostgres, type PostgresOptions } from './contract.ts'
 import { deadLettersOf, entryIn } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
 import { openQueue } from './schema.ts'
-import { runIn, statementsOf, type LeasedRow } from './statements.ts'
+import { runIn, statementsOf, type LeasedRow, type PostgresPool } from './statements.ts'
 import { workerOf } from './worker.ts'
 
-export type { PostgresOptions } from './contract.ts'
 export { migrate } from './schema.ts'
 export type { PostgresPool } from './statements.ts'
+
+/** An outbox in PostgreSQL. */
+export interface PostgresOptions {
+  /** A `Pool` of the package pg, which you close, after the outbox. LISTEN takes one of its clients. */
+  readonly pool: PostgresPool
+  /** The name of the queue, of at most 200 characters. Processes with the same name share its items. */
+  readonly queue: string
+  /** The schema that `migrate` made. Default `headrace`. */
+  readonly schema?: string
+  /**
+   * Milliseconds that a crashed process keeps its items from others, counted from its last sign of life.
+   * Default 30,000, at least 2,000.
+   */
+  readonly leaseTime?: number
+  /** How many items may wait; off by those that others added in the last 5 s. Default 2,000,000. */
+  readonly maxCount?: number
+  /** How many bytes may wait, as the codec counts them; off likewise. Default 8,589,934,592 (8 GiB). */
+  readonly maxBytes?: number
+  /** How many dead letters are kept; the oldest make room. 0 keeps none. Default 100,000. */
+  readonly keepDead?: number
+  /** Milliseconds that results wait for others, so that one statement stores them. Default 5. */
+  readonly linger?: number
+  /** Hear of new items at once, by LISTEN. Default true; false behind a pooler of transactions. */
+  readonly listen?: boolean
+  /** Prepare statements, once for each connection. Default true; false behind a pooler of transactions. */
+  readonly prepare?: boolean
+  /**
+   * `enqueueIn` notifies other processes in the host's transaction. Default false: its commit would wait for
+   * a lock that all such commits share, and this process finds the items within 320 ms.
+   */
+  readonly notify?: boolean
+}
+
+const { wholeNumber, withDefault } = option
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= 200 && !value.includes('\0')
+/** The checked options. The types hold the rest. */
+const postgresOptions = option.strict({
+  pool: option.methods<PostgresPool>('a Pool of pg', 'query', 'connect'),
+  queue: option.guarded('a name of 1 to 200 characters', isName),
+  schema: withDefault(option.text, 'headrace'),
+  leaseTime: withDefault(wholeNumber('milliseconds', 2_000, 3_600_000), 30_000),
+  maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
+  maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
+  keepDead: withDefault(wholeNumber('items', 0), 100_000),
+  linger: withDefault(wholeNumber('milliseconds', 0, 60_000), 5),
+  listen: withDefault(option.flag, true),
+  prepare: withDefault(option.flag, true),
+  notify: withDefault(option.flag, false),
+})
+type CheckedPostgres = typeof postgresOptions extends option.Option<infer O> ? O : never
 
 /** Between two looks while items wait that are not leased here, or while LISTEN is cut. */
 const LOOK_EVERY = 1_000
@@ -34,17 +83,17 @@ const LOOK_EVERY = 1_000
 const COUNT_EVERY = 5_000
 /** Milliseconds for the last statement of a close. */
 const LEAVE_TIMEOUT = 5_000
-const MAX_KEY = 200
+const MAX_KEY_LENGTH = 200
 
 /** An index holds keys of a bounded length, and PostgreSQL no character 0. */
 const storedKey = (key: string | undefined): string | null => {
   if (key === undefined) return null
-  const fits = key.length <= MAX_KEY && !key.includes('\0')
+  const fits = key.length <= MAX_KEY_LENGTH && !key.includes('\0')
   return fits ? key : `sha256:${createHash('sha256').update(key).digest('base64')}`
 }
 
 /** An item to store, with its key. */
-interface Keyed<A> extends Offer<A> {
+interface KeyedOffer<A> extends Offer<A> {
   readonly key: string | null
 }
 
@@ -74,7 +123,7 @@ const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((all, size) =
 export const postgres =
   (options: PostgresOptions) =>
   <A>(of: OutboxFactoryOptions<A>): TransactionalOutbox<A> =>
-    postgresOutbox(checkOptions('postgres outbox', postgresOptions, options), of)
+    postgresOutbox(option.checkOptions('postgres outbox', postgresOptions, options), of)
 
 const postgresOutbox = <A>(
   options: CheckedPostgres,
@@ -216,20 +265,22 @@ const postgresOutbox = <A>(
     return opening
   }
 
-  const offersOf = (items: ReadonlyArray<A>): ReadonlyArray<Keyed<A>> =>
+  const offersOf = (items: ReadonlyArray<A>): ReadonlyArray<KeyedOffer<A>> =>
     items.map((item) => {
       const offer = offerOf(codec, item)
       if (!offer.text.includes('\0')) return { ...offer, key: storedKey(keyOf?.(item)) }
       throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
     })
-  const valuesOf = (offers: ReadonlyArray<Keyed<A>>, worker: string | null): unknown[] => [
+  const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, worker: string | null): unknown[] => [
     queue,
     worker,
     offers.map(({ text }) => text),
     offers.map(({ size }) => size),
     keyOf === undefined ? null : offers.map(({ key }) => key),
   ]
-  const store = async (offers: ReadonlyArray<Keyed<A>>): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
+  const store = async (
+    offers: ReadonlyArray<KeyedOffer<A>>,
+  ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
     const fits = room()
     const refusals = offers.map(({ item, size }) => fits(item, size))
     const taken = offers.filter((_, at) => refusals[at] === undefined)
@@ -241,7 +292,7 @@ const postgresOutbox = <A>(
     const rows = taken.length === 0 ? [] : await leases.leasing(insert)
     const entries = rows.map(({ id, worker }, at) => {
       // A row for each of them, by place.
-      const { item, key } = taken[at] as Keyed<A>
+      const { item, key } = taken[at] as KeyedOffer<A>
       const entry = newEntry(id, item)
       return { entry, isMine: leases.stored(entry, worker, key !== null) }
     })
@@ -254,12 +305,14 @@ const postgresOutbox = <A>(
       refusal === undefined ? right((entries[at++] as (typeof entries)[number]).entry) : left(refusal),
     )
   }
-  const stores = batched<ReadonlyArray<Keyed<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(async (take) => {
-    const lists = take()
-    const answers = await store(lists.flat())
-    let from = 0
-    return lists.map(({ length }) => answers.slice(from, (from += length)))
-  })
+  const stores = batched<ReadonlyArray<KeyedOffer<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(
+    async (take) => {
+      const lists = take()
+      const answers = await store(lists.flat())
+      let from = 0
+      return lists.map(({ length }) => answers.slice(from, (from += length)))
+    },
+  )
 
   const dead = deadLettersOf(ask, queue, codec, me, room, (rows, isMoved) => {
     add(isMoved ? rows.length : 0, isMoved ? sum(rows.map(({ size }) => size)) : 0, -rows.length)
@@ -273,11 +326,8 @@ const postgresOutbox = <A>(
     if (opening === undefined) return
     await opening.catch(constVoid)
     // If it fails, the leases end with their time.
-    await inTime(backgroundClock, LEAVE_TIMEOUT, async () => {
-      const { size } = leases.leased
-      await me.end(leases.isUnsure() ? undefined : [...leases.leased.keys()])
-      if (size > 0) await ask('ring', [queue])
-    })
+    await inTime(backgroundClock, LEAVE_TIMEOUT, () => me.end())
+    if (leases.leased.size > 0) await ask('ring', [queue])
   }
 
   return {
@@ -307,7 +357,7 @@ const postgresOutbox = <A>(
     nack: (list) => own(results.nack, list),
     ack: (list) => own(results.ack, list),
     addDeadLetter: async (item, outcome) => {
-      const [{ text, size, key }] = offersOf([item]) as readonly [Keyed<A>] // One for each item.
+      const [{ text, size, key }] = offersOf([item]) as readonly [KeyedOffer<A>] // One for each item.
       if (keepDead === 0) return
       const about = aboutDead(newEntry('0', item), outcome, me.now())
       await ask('addDead', [queue, me.now(), key, size, about, text])

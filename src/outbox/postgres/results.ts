@@ -5,7 +5,7 @@ import { batched } from '../batched.ts'
 import type { Ack, Entry, Nack } from '../outbox.ts'
 import { aboutDead, aboutRetry } from '../stored.ts'
 import type { Leasing } from './leasing.ts'
-import type { Ask } from './statements.ts'
+import type { AskServer } from './statements.ts'
 import type { Worker } from './worker.ts'
 
 /** As many results do not wait for others. */
@@ -47,9 +47,9 @@ const lingering = <T>(clock: Clock, linger: number, write: (list: ReadonlyArray<
   }
 }
 
-/** Stores the results of leased entries. `ended` is told the sizes of items that ended, and how many are dead. */
+/** Stores the results of leased entries. `ended` receives the sizes of ended items, and how many are dead. */
 export const resultsOf = <A>(
-  ask: Ask,
+  ask: AskServer,
   queue: string,
   me: Worker,
   { leased, putBack, turned }: Leasing<A>,
@@ -57,7 +57,7 @@ export const resultsOf = <A>(
   linger: number,
   ended: (sizes: ReadonlyArray<number>, dead: number) => Promise<void>,
 ) => {
-  /** Asks again if the worker took another id: the leases may have gone to that one before the statement ran. */
+  /** Asks again if the worker took another id: the leases may have gone to it before the statement ran. */
   const asWorker = async <T>(statement: (ids: ReadonlyArray<string>) => Promise<ReadonlyArray<T>>) => {
     const answers: T[] = []
     for (let ids: ReadonlyArray<string> | undefined; ids !== me.ids();) {
@@ -66,7 +66,7 @@ export const resultsOf = <A>(
     }
     return answers
   }
-  /** Removes leased items that ended; those with an `about` are dead letters, '' is that of unreadable ones. */
+  /** Removes leased items that ended. Those with an `about` are dead letters; '' is that of an unreadable. */
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
     const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
     const dead = new Set(ids.filter((_, at) => abouts[at] !== null))

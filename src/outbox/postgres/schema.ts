@@ -2,7 +2,7 @@
  * The tables and functions of the outboxes in a PostgreSQL schema.
  *
  * A leased row has the id of its worker, and a worker has one row: while that row is renewed, all its leases
- * hold, and when it is deleted, they end. A row is free if it has no worker and it is the turn of its key; one
+ * hold, and when it is deleted, they end. A row without a worker is free when it is the turn of its key. One
  * partial index holds the free rows in the order of leases.
  *
  * The statements are functions, because their plans must not depend on statistics: after a burst into an
@@ -12,25 +12,26 @@
  */
 import { codeOf, messageOf } from '../../core/failure.ts'
 import { ConfigError } from '../../core/refusal.ts'
-import type { Ask, PostgresPool } from './statements.ts'
+import type { AskServer, PostgresPool } from './statements.ts'
 
 /** The version of what `schemaSql` makes. A newer one replaces functions, and keeps rows. */
 export const SCHEMA_VERSION = 1
 
-const NAME = /^[a-z_][a-z0-9_]{0,49}$/
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
 
 /**
  * The options of a function whose plan is the same for ten rows and for millions. A plan with a step that is
  * "off" has a cost at which PostgreSQL compiles it first, which takes 0.5 s.
  */
-const STEADY_PLAN = `language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
-  set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set jit = off`
+const STEADY_PLAN = `language plpgsql set enable_seqscan = off set enable_bitmapscan = off
+  set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan set jit = off`
 
 /** The statements that make or upgrade the schema, for a role that may. Run them again at each upgrade. */
 export const schemaSql = (schema = 'headrace'): string => {
-  if (!NAME.test(schema))
+  if (!SCHEMA_NAME.test(schema))
     throw new ConfigError('Invalid options of a PostgreSQL schema', [
-      { path: 'schema', message: 'must be a name of lower-case letters, digits and _, at most 50' },
+      { path: 'schema', message: 'must be a name of at most 50 of a-z, 0-9 and _, not a digit first' },
     ])
   const lockKeys = (keys: string): string =>
     `perform pg_advisory_xact_lock(hash) from (
@@ -59,7 +60,7 @@ create table if not exists ${schema}.dead (
   about text, -- its entry and its outcome; null: the item could not be read
   item text not null, primary key (queue, id));
 
--- Adds items, for a worker that is alive or free. Of a key only the first item is free, in the order of commits.
+-- Adds items, leased to a worker if that is alive. Of a key only the first item is free or leased.
 create or replace function ${schema}.enqueue(q text, me bigint, items text[], sizes float8[], keys text[])
 returns table (id bigint, worker bigint) ${STEADY_PLAN} as $$
 #variable_conflict use_column
@@ -151,14 +152,6 @@ begin
   from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
 end $$;
 
--- Ends a worker whose leases are known, without a scan of the table.
-create or replace function ${schema}.leave(mine bigint[], ids bigint[])
-returns void ${STEADY_PLAN} as $$
-begin
-  update ${schema}.item i set worker = null where i.id = any(ids) and i.worker = any(mine);
-  delete from ${schema}.worker w where w.id = any(mine);
-end $$;
-
 -- Renews a worker, and ends the leases of those whose time is over. Answers whether it is alive, how many
 -- workers are gone, and the server's time.
 create or replace function ${schema}.renew(q text, me bigint, at bigint, lease_time bigint)
@@ -185,8 +178,9 @@ returns void language plpgsql as $$
 begin
   -- A statement that leases for an old id has ended then, or finds no worker.
   perform from ${schema}.worker w where w.id = any(mine) for update;
-  update ${schema}.item set worker = case when id = any(kept) then new end where queue = q and worker = any(mine);
-  delete from ${schema}.worker where id = any(mine);
+  update ${schema}.item i set worker = case when i.id = any(kept) then new end
+  where i.queue = q and i.worker = any(mine);
+  delete from ${schema}.worker w where w.id = any(mine);
 end $$;
 
 -- Moves dead letters back, as new items. Answers their ids.
@@ -197,7 +191,8 @@ declare moved record;
 begin
   with gone as (
     delete from ${schema}.dead d where d.queue = q and d.id = any(ids) and d.about is not null returning d.*)
-  select array_agg(g.id) as ids, array_agg(g.item order by g.id) as items, array_agg(g.size order by g.id) as sizes,
+  select array_agg(g.id) as ids, array_agg(g.item order by g.id) as items,
+    array_agg(g.size order by g.id) as sizes,
     case when bool_or(g.key is not null) then array_agg(g.key order by g.id) end as keys
   into moved from gone g;
   if moved.ids is not null then
@@ -206,12 +201,12 @@ begin
   end if;
 end $$;
 
-insert into ${schema}.version select ${String(SCHEMA_VERSION)} where not exists (select from ${schema}.version);
-update ${schema}.version set version = ${String(SCHEMA_VERSION)} where version < ${String(SCHEMA_VERSION)};
+insert into ${schema}.version select 0 where not exists (select from ${schema}.version);
+update ${schema}.version set version = greatest(version, ${String(SCHEMA_VERSION)});
 `
 }
 
-/** Makes the schema, or upgrades it. Safe beside others that do so, and beside workers of the same version. */
+/** Makes the schema, or upgrades it. Safe beside others that do so, and beside workers of its version. */
 export const migrate = async (
   pool: PostgresPool,
   { schema = 'headrace' }: { readonly schema?: string } = {},
@@ -233,7 +228,7 @@ const explained = (error: unknown, schema: string): Error => {
 
 /** Checks the schema, and that the queue has the same use as ever. */
 export const openQueue = async (
-  ask: Ask,
+  ask: AskServer,
   schema: string,
   queue: string,
   kind: string,

@@ -9,12 +9,12 @@ interface Query {
 }
 
 /** The answer to a query, whose rows a caller describes. @inline */
-interface Answer {
+interface QueryResult {
   readonly rows: ReadonlyArray<unknown>
 }
 
 /** A connection that is taken out of a pool, for LISTEN. @inline */
-interface Listener {
+interface ListenConnection {
   readonly query: (text: string) => Promise<unknown>
   readonly on: {
     (event: 'notification', call: (about: { readonly payload?: string | undefined }) => void): unknown
@@ -25,8 +25,8 @@ interface Listener {
 
 /** A `Pool` of the package pg, or another one with these functions. */
 export interface PostgresPool {
-  readonly query: (query: Query) => Promise<Answer>
-  readonly connect: () => Promise<Listener>
+  readonly query: (query: Query) => Promise<QueryResult>
+  readonly connect: () => Promise<ListenConnection>
   /** With a `max` of 1 the outbox does not LISTEN: that would take the only connection. */
   readonly options?: { readonly max?: number | undefined }
 }
@@ -65,7 +65,6 @@ interface Rows {
   readonly lease: LeasedRow
   readonly ack: { readonly id: string; readonly size: number }
   readonly nack: unknown
-  readonly leave: unknown
   readonly retire: unknown
   readonly count: {
     readonly waiting: string
@@ -93,7 +92,6 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7)`,
   ack: `select * from ${schema}.ack($1, $2, $3, $4, $5, $6)`,
   nack: `select from ${schema}.nack($1, $2, $3, $4)`,
-  leave: `select from ${schema}.leave($1, $2)`,
   retire: `select from ${schema}.retire($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
     (select count(*) from ${schema}.dead where queue = $1) as dead,
@@ -109,7 +107,7 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   ring: `select pg_notify('${schema}', $1)`,
 })
 
-export type Ask = ReturnType<typeof statementsOf>['ask']
+export type AskServer = ReturnType<typeof statementsOf>['ask']
 
 /** The statements over a pool. `isPrepared`: each connection prepares them once. */
 export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boolean) => {

@@ -1,5 +1,5 @@
 import { steady, type Clock } from '../../core/clock.ts'
-import type { Ask } from './statements.ts'
+import type { AskServer } from './statements.ts'
 
 /** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
 const HOLDS = 1.5
@@ -11,7 +11,7 @@ export type Worker = ReturnType<typeof workerOf>
  * This process in a queue: the id that its leases have, and the server's time. All stored times are the
  * server's, so that the clocks of hosts do not matter.
  */
-export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: number) => {
+export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime: number) => {
   const ownNow = steady(clock)
   /** Milliseconds that the server is ahead. */
   let offset = 0
@@ -62,10 +62,9 @@ export const workerOf = (ask: Ask, queue: string, clock: Clock, leaseTime: numbe
       await ask('retire', [queue, old, ids[0], kept()])
       ids = ids.slice(0, 2)
     },
-    /** Ends it, and its leases. `leased`: all of them; left out if an answer was lost. */
-    end: async (leased: ReadonlyArray<string> | undefined): Promise<void> => {
-      if (leased === undefined) await ask('retire', [queue, ids, null, []])
-      else if (ids.length > 0) await ask('leave', [ids, leased])
+    /** Ends it, and its leases. */
+    end: async (): Promise<void> => {
+      if (ids.length > 0) await ask('retire', [queue, ids, null, []])
     },
   }
 }
