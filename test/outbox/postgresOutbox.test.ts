@@ -8,12 +8,13 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import postgresJs from 'postgres'
 import { NEVER } from 'rxjs'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deliver, refused, sink, systemClock } from '../../src/index.ts'
 import { messageOf } from '../../src/core/failure.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
-import { webhookDestination } from '../../src/destination/index.ts'
+import { webhookDestination, type Destination } from '../../src/destination/index.ts'
+import type { Event } from '../../src/event/index.ts'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
 import { schemaSql } from '../../src/outbox/postgres/schema.ts'
 import type {
@@ -23,7 +24,7 @@ import type {
   TransactionClient,
   TransactionalOutbox,
 } from '../../src/outbox/index.ts'
-import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { loopbackReceiver, virtualClock, type Receiver } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
 import { newSchema, startPgbouncer } from '../support/postgres.js'
 import { openSchema } from '../support/postgresWorld.ts'
@@ -306,7 +307,7 @@ describe('PostgreSQL', async () => {
         (error: unknown) => messageOf(error),
       )
     test('schemas and servers', async () => {
-      expect(await opening({ schema: 'nowhere' })).toBe(
+      expect(await opening({ schema: 'nowhere' })).toContain(
         'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or what "headrace outbox sql" prints',
       )
       const older = newSchema()
@@ -340,8 +341,10 @@ describe('PostgreSQL', async () => {
     })
   })
 
-  describe('a transaction of the host', async () => {
-    const client = await pool.connect()
+  describe('a transaction of the host', () => {
+    let client: pg.PoolClient
+    let receiver: Receiver
+    let destination: Destination
     const sql = postgresJs(url, { onnotice: () => undefined })
     const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
     const knex = knexOf({ client: 'pg', connection: url })
@@ -374,15 +377,17 @@ describe('PostgreSQL', async () => {
             work({ executeSql: (text, values) => trx.executeQuery(CompiledQuery.raw(text, values)) }),
           ),
     }
-    const receiver = await loopbackReceiver()
-    const destination = webhookDestination(
-      { webhooks: [{ url: receiver.url }] },
-      {
-        outbox: postgres({ pool, schema, queue: 'events' }),
-        orderBy: ({ messageId }) => messageId,
-        logger: false,
-      },
-    )
+    beforeAll(async () => {
+      client = await pool.connect()
+      receiver = await loopbackReceiver()
+      const outbox = postgres({ pool, schema, queue: 'events' })
+      const options = { outbox, orderBy: ({ messageId }: Event) => messageId, logger: false } as const
+      destination = webhookDestination({ webhooks: [{ url: receiver.url }] }, options)
+    })
+    afterAll(async () => {
+      client.release()
+      await Promise.all([destination.close(), receiver.close(), sql.end(), knex.destroy()])
+    })
     const event = (messageId: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId }) as const
     const arrived = () =>
       receiver.received.map(
@@ -428,8 +433,6 @@ describe('PostgreSQL', async () => {
         delivered: length,
       })
       await Promise.all([small.close(), memory.close()])
-      client.release()
-      await Promise.all([destination.close(), receiver.close(), sql.end(), knex.destroy()])
     })
   })
 })
