@@ -162,7 +162,6 @@ export const leasingOf = <A>(
   return {
     leased,
     leasing,
-    isUnsure: (): boolean => isUnsure,
     lease: (limits: LeaseLimits) => {
       const { count, retriesOnly = false } = limits
       if (isEnded || count <= 0) return []

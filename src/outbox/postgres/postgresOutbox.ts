@@ -326,11 +326,8 @@ const postgresOutbox = <A>(
     if (opening === undefined) return
     await opening.catch(constVoid)
     // If it fails, the leases end with their time.
-    await inTime(backgroundClock, LEAVE_TIMEOUT, async () => {
-      const { size } = leases.leased
-      await me.end(leases.isUnsure() ? undefined : [...leases.leased.keys()])
-      if (size > 0) await ask('ring', [queue])
-    })
+    await inTime(backgroundClock, LEAVE_TIMEOUT, () => me.end())
+    if (leases.leased.size > 0) await ask('ring', [queue])
   }
 
   return {

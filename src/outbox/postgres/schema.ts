@@ -152,14 +152,6 @@ begin
   from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
 end $$;
 
--- Ends a worker whose leases are known, without a scan of the table.
-create or replace function ${schema}.leave(mine bigint[], ids bigint[])
-returns void ${STEADY_PLAN} as $$
-begin
-  update ${schema}.item i set worker = null where i.id = any(ids) and i.worker = any(mine);
-  delete from ${schema}.worker w where w.id = any(mine);
-end $$;
-
 -- Renews a worker, and ends the leases of those whose time is over. Answers whether it is alive, how many
 -- workers are gone, and the server's time.
 create or replace function ${schema}.renew(q text, me bigint, at bigint, lease_time bigint)
@@ -186,9 +178,9 @@ returns void language plpgsql as $$
 begin
   -- A statement that leases for an old id has ended then, or finds no worker.
   perform from ${schema}.worker w where w.id = any(mine) for update;
-  update ${schema}.item set worker = case when id = any(kept) then new end
-  where queue = q and worker = any(mine);
-  delete from ${schema}.worker where id = any(mine);
+  update ${schema}.item i set worker = case when i.id = any(kept) then new end
+  where i.queue = q and i.worker = any(mine);
+  delete from ${schema}.worker w where w.id = any(mine);
 end $$;
 
 -- Moves dead letters back, as new items. Answers their ids.

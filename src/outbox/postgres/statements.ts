@@ -65,7 +65,6 @@ interface Rows {
   readonly lease: LeasedRow
   readonly ack: { readonly id: string; readonly size: number }
   readonly nack: unknown
-  readonly leave: unknown
   readonly retire: unknown
   readonly count: {
     readonly waiting: string
@@ -93,7 +92,6 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7)`,
   ack: `select * from ${schema}.ack($1, $2, $3, $4, $5, $6)`,
   nack: `select from ${schema}.nack($1, $2, $3, $4)`,
-  leave: `select from ${schema}.leave($1, $2)`,
   retire: `select from ${schema}.retire($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
     (select count(*) from ${schema}.dead where queue = $1) as dead,

@@ -62,10 +62,9 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
       await ask('retire', [queue, old, ids[0], kept()])
       ids = ids.slice(0, 2)
     },
-    /** Ends it, and its leases. `leased`: all of them; left out if an answer was lost. */
-    end: async (leased: ReadonlyArray<string> | undefined): Promise<void> => {
-      if (leased === undefined) await ask('retire', [queue, ids, null, []])
-      else if (ids.length > 0) await ask('leave', [ids, leased])
+    /** Ends it, and its leases. */
+    end: async (): Promise<void> => {
+      if (ids.length > 0) await ask('retire', [queue, ids, null, []])
     },
   }
 }
