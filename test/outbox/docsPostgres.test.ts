@@ -7,9 +7,7 @@ import { programs, sharedPostgres } from '../support/postgres.js'
 
 const LIMIT = 30_000
 const fences = collectExamples().filter(({ file }) => /docs\/(outbox|scale)\.md/.test(file))
-const blocks = fences.filter(
-  ({ text }) => /DATABASE_URL/.test(text) && /headrace\/outbox\/postgres/.test(text),
-)
+const blocks = fences.filter(({ text }) => text.includes('DATABASE_URL'))
 const statements = fences.filter(
   ({ language, text }) => language === 'text' && /^(select|grant)\b/.test(text),
 )
@@ -32,14 +30,11 @@ console.log(await status('/readyz'), await status('/healthz')) // => 503 200
 test.skipIf(programs.initdb === '')('they run', { timeout: 2 * LIMIT }, async () => {
   const { url } = await sharedPostgres()
   const hook = await loopbackReceiver()
-  const given = { DATABASE_URL: url, WRITE_KEY: 'wk', HOOK_URL: hook.url, PORT: '0', DRAIN: '200' }
-  Object.assign(process.env, given)
+  const own = { DATABASE_URL: url, WRITE_KEY: 'wk', HOOK_URL: hook.url, PORT: '0', DRAIN: '200' }
+  Object.assign(process.env, own)
   const serves = ({ text }: Fence): boolean => text.includes('/readyz')
-  const run = blocks.map((fence) => ({
-    ...fence,
-    flags: [],
-    text: fence.text + (serves(fence) ? DRIVER : ''),
-  }))
+  const texts = blocks.map((fence) => fence.text + (serves(fence) ? DRIVER : ''))
+  const run = blocks.map((fence, at) => ({ ...fence, flags: [], text: texts[at] ?? '' }))
   expect([run.length, run.filter(serves).length, statements.length > 4]).toEqual([3, 1, true])
   expect(await checkExamples(run, LIMIT)).toEqual(run.map(() => []))
   const pool = new pg.Pool({ connectionString: url })
