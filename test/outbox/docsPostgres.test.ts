@@ -7,7 +7,7 @@ import { programs, sharedPostgres } from '../support/postgres.js'
 
 const LIMIT = 30_000
 const fences = collectExamples().filter(({ file }) => /docs\/(outbox|scale)\.md/.test(file))
-const blocks = fences.filter(({ text }) => text.includes('DATABASE_URL'))
+const blocks = fences.filter(({ language, text }) => language === 'ts' && text.includes('DATABASE_URL'))
 const statements = fences.filter(
   ({ language, text }) => language === 'text' && /^(select|grant)\b/.test(text),
 )
