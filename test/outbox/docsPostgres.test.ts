@@ -1,0 +1,45 @@
+/** The code blocks of the pages about PostgreSQL, over a real one. Left out if there is no server. */
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { loopbackReceiver } from '../../src/testing/index.ts'
+import { checkExamples, collectExamples, type Fence } from '../support/examples.ts'
+import { programs, sharedPostgres } from '../support/postgres.js'
+
+const LIMIT = 30_000
+const fences = collectExamples().filter(({ file }) => /docs\/(outbox|scale)\.md/.test(file))
+const blocks = fences.filter(({ language, text }) => language === 'ts' && text.includes('DATABASE_URL'))
+const statements = fences.filter(
+  ({ language, text }) => language === 'text' && /^(select|grant)\b/.test(text),
+)
+
+/** Asks a block that serves until SIGTERM. */
+const DRIVER = `
+import { once } from 'node:events'
+if (!server.listening) await once(server, 'listening')
+const address = server.address()
+const at = 'http://127.0.0.1:' + (typeof address === 'object' ? address?.port : '')
+const status = async (path: string, init = {}) => (await fetch(at + path, init)).status
+while ((await status('/readyz')) !== 200) await sleep(10)
+const body = JSON.stringify({ writeKey: 'wk', type: 'track', userId: 'u1', event: 'Sold' })
+const headers = { 'Content-Type': 'application/json' }
+console.log(await status('/healthz'), await status('/v1/track', { method: 'POST', headers, body })) // => 200 200
+process.emit('SIGTERM')
+console.log(await status('/readyz'), await status('/healthz')) // => 503 200
+`
+
+test.skipIf(programs.initdb === '')('they run', { timeout: 2 * LIMIT }, async () => {
+  const { url } = await sharedPostgres()
+  const hook = await loopbackReceiver()
+  const own = { DATABASE_URL: url, WRITE_KEY: 'wk', HOOK_URL: hook.url, PORT: '0', DRAIN: '200' }
+  Object.assign(process.env, own)
+  const serves = ({ text }: Fence): boolean => text.includes('/readyz')
+  const texts = blocks.map((fence) => fence.text + (serves(fence) ? DRIVER : ''))
+  const run = blocks.map((fence, at) => ({ ...fence, flags: [], text: texts[at] ?? '' }))
+  expect([run.length, run.filter(serves).length, statements.length > 4]).toEqual([3, 1, true])
+  expect(await checkExamples(run, LIMIT)).toEqual(run.map(() => []))
+  const pool = new pg.Pool({ connectionString: url })
+  await pool.query('create role app')
+  for (const { text } of statements) await pool.query(text)
+  expect(hook.received).toHaveLength(1)
+  await Promise.all([pool.end(), hook.close()])
+})
