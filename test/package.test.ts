@@ -297,7 +297,7 @@ describe('the packed package', () => {
     expect(node(`${installed}/${bin}`, '--version').trim()).toBe(manifest.version)
   })
 
-  test('says without lmdb, the optional peer dependency, what to install', () => {
+  test('says without lmdb or pg, the optional peer dependencies, what to install', () => {
     const script = `
       import { createClient } from 'headrace/client'
       import { webhookDestination } from 'headrace/destination'
@@ -316,6 +316,16 @@ describe('the packed package', () => {
     expect(sent.status).toBe(2)
     expect(sent.stderr).toMatch(/^headrace send: .*\n$/)
     expect(sent.stderr).toContain(message)
+    const over = ['--outbox', 'postgres://a@b/c', '--queue', 'q', ...command.slice(-2)]
+    const asked = spawnSync(process.execPath, [...command.slice(0, 2), ...over], {
+      cwd: project,
+      encoding: 'utf8',
+      input: '',
+    })
+    expect([asked.status, asked.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^headrace send: .*"npm install pg"\n$/),
+    ])
   })
 })
 
