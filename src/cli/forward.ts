@@ -324,7 +324,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (count > 0) note(`${String(count)} not delivered, now in ${file}, which can be sent again`)
   // Others that share a queue may have delivered what was accepted here.
   const mine = server ? Math.min(accepted, delivered + deadCount + waiting) : accepted
-  const code = isBroken || failure !== '' ? FAULT : exitCodeOf({ ...summary, accepted: mine }, isAtEnd, corrupt)
+  const code =
+    isBroken || failure !== '' ? FAULT : exitCodeOf({ ...summary, accepted: mine }, isAtEnd, corrupt)
   if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }
