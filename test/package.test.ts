@@ -312,20 +312,14 @@ describe('the packed package', () => {
     expect(node('--input-type=module', '--eval', script)).toBe(`missing ${message}\n`.repeat(3))
     const args = ['send', '--outbox', 'outbox', '--to', 'https://a.example/hook']
     const command = [`${installed}/${manifest.bin['headrace'] ?? ''}`, ...args]
-    const sent = spawnSync(process.execPath, command, { cwd: project, encoding: 'utf8', input: '' })
+    const run = (...more: string[]) =>
+      spawnSync(process.execPath, [...command, ...more], { cwd: project, encoding: 'utf8', input: '' })
+    const sent = run()
     expect(sent.status).toBe(2)
     expect(sent.stderr).toMatch(/^headrace send: .*\n$/)
     expect(sent.stderr).toContain(message)
-    const over = ['--outbox', 'postgres://a@b/c', '--queue', 'q', ...command.slice(-2)]
-    const asked = spawnSync(process.execPath, [...command.slice(0, 2), ...over], {
-      cwd: project,
-      encoding: 'utf8',
-      input: '',
-    })
-    expect([asked.status, asked.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^headrace send: .*"npm install pg"\n$/),
-    ])
+    const { status, stderr } = run('--outbox', 'postgres://a@b/c', '--queue', 'q')
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/^headrace send: .*"npm install pg"\n$/)])
   })
 })
 
