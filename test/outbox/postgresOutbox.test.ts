@@ -307,8 +307,8 @@ describe('PostgreSQL', async () => {
         (error: unknown) => messageOf(error),
       )
     test('schemas and servers', async () => {
-      expect(await opening({ schema: 'nowhere' })).toContain(
-        'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or what "headrace outbox sql" prints',
+      expect(await opening({ schema: 'nowhere' })).toBe(
+        'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or "headrace outbox migrate"',
       )
       const older = newSchema()
       await migrate(pool, { schema: older })

@@ -19,7 +19,7 @@ import { bellOf } from './bell.ts'
 import { deadLettersOf, entryIn } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
-import { openQueue } from './schema.ts'
+import { openQueue, schemaName } from './schema.ts'
 import { runIn, statementsOf, type LeasedRow, type PostgresPool } from './statements.ts'
 import { workerOf } from './worker.ts'
 
@@ -65,7 +65,7 @@ const isName = (value: unknown): value is string =>
 const postgresOptions = option.strict({
   pool: option.methods<PostgresPool>('a Pool of pg', 'query', 'connect'),
   queue: option.guarded('a name of 1 to 200 characters', isName),
-  schema: withDefault(option.text, 'headrace'),
+  schema: withDefault(schemaName, 'headrace'),
   leaseTime: withDefault(wholeNumber('milliseconds', 2_000, 3_600_000), 30_000),
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),

@@ -11,13 +11,18 @@
  * @module
  */
 import { codeOf, messageOf } from '../../core/failure.ts'
+import { checkOptions, guarded, strict } from '../../core/options.ts'
 import { ConfigError } from '../../core/refusal.ts'
 import type { AskServer, PostgresPool } from './statements.ts'
 
 /** The version of what `schemaSql` makes. A newer one replaces functions, and keeps rows. */
 export const SCHEMA_VERSION = 1
 
-const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
+/** The name of a schema. It stands unquoted in statements. */
+export const schemaName = guarded(
+  'a name of at most 50 of a-z, 0-9 and _, not a digit first',
+  (value): value is string => typeof value === 'string' && /^[a-z_][a-z0-9_]{0,49}$/.test(value),
+)
 
 /**
  * The options of a function whose plan is the same for ten rows and for millions. A plan with a step that is
@@ -29,10 +34,7 @@ const STEADY_PLAN = `language plpgsql set enable_seqscan = off set enable_bitmap
 
 /** The statements that make or upgrade the schema, for a role that may. Run them again at each upgrade. */
 export const schemaSql = (schema = 'headrace'): string => {
-  if (!SCHEMA_NAME.test(schema))
-    throw new ConfigError('Invalid options of a PostgreSQL schema', [
-      { path: 'schema', message: 'must be a name of at most 50 of a-z, 0-9 and _, not a digit first' },
-    ])
+  checkOptions('schema', strict({ schema: schemaName }), { schema })
   const lockKeys = (keys: string): string =>
     `perform pg_advisory_xact_lock(hash) from (
       select distinct hashtextextended('${schema}:' || q || ':' || k, 0) as hash
@@ -221,7 +223,7 @@ const explained = (error: unknown, schema: string): Error => {
   const code = codeOf(error)
   const isMissing = code === '42P01' || code === '3F000' || code === '42883'
   const remedy = isMissing
-    ? `its schema ${schema} is missing: run migrate(pool), or what "headrace outbox sql" prints`
+    ? `its schema ${schema} is missing: run migrate(pool), or "headrace outbox migrate"`
     : messageOf(error) || code
   return new Error(`the outbox in PostgreSQL did not open: ${remedy}`, { cause: error })
 }
