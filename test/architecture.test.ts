@@ -25,6 +25,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(undici(\/lib\/dispatcher\/client\.js)?|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
   [/^(debug|node:diagnostics_channel)$/, /^log\//],
   [/^(commander|node:(url|os|process|tty|events|stream\/consumers))$/, /^cli\//],
+  [/^pg$/, /^cli\/server\.ts$/],
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],
   [/^(fast-check|node:vm)$/, /^testing\/laws\//],
   [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
@@ -5,11 +6,11 @@ import { faultText } from '../core/refusal.ts'
 import { sumOf } from '../core/outcome.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { changesOf, readConfig, type Config } from './config.ts'
-import type { OptionsOf } from './flags.ts'
+import { placeOf, type OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
 import { UsageError, type Output } from './options.ts'
 import { endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
-import { serve } from './server.ts'
+import { openPostgres, serve } from './server.ts'
 import { aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** Bytes that may wait for a slow reader of stdout. */
@@ -67,35 +68,46 @@ const reloading = (
 }
 
 export const collectCommand = async (
-  { config, egress, grace, host: address, output }: OptionsOf<'collect'>,
+  { config, egress, grace, host: address, output, ...given }: OptionsOf<'collect'>,
   terminal: Terminal,
   portText: string,
 ): Promise<number> => {
   const { out, err, host } = terminal
   const first = readConfig(config, host.env)
-  const collector = createCollector(first.settings, { egress })
-  const { server, origin } = await serve(address, portText, collector.listener).catch(
-    async (error: unknown) => {
-      await collector.close({ timeout: 0 })
-      throw error
-    },
-  )
+  const place = placeOf(given)
+  const queues = place?.server
+  if (place && !queues) throw new UsageError('--outbox must be a URL: the file of --config names folders')
+  const database = queues && (await openPostgres(queues))
+  const outbox = database && { outbox: (name: string) => database.outboxOf(`${queues.queue}/${name}`) }
+  const collector = createCollector(first.settings, { egress, ...outbox })
   // With a terminal, SIGHUP says that it was closed.
   const isService = !err.isTTY && !out.isTTY && host.stdin.isTTY !== true
   const stop = stopSignals(
     host,
     isService ? reloading(collector, first, config, output, terminal) : undefined,
   )
+  const answer: RequestListener = (request, response) => {
+    const isReadiness = request.url === '/readyz'
+    if (isReadiness || request.url === '/healthz')
+      response.writeHead(isReadiness && stop.gently.aborted ? 503 : 200).end()
+    else collector.listener(request, response)
+  }
+  const { server, origin } = await Promise.resolve(database?.opened())
+    .then(() => serve(address, portText, answer))
+    .catch(async (error: unknown) => {
+      await collector.close({ timeout: 0 })
+      throw error
+    })
   const url = `${origin}/v1/batch`
   out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
   printOutcomes(collector, output, terminal)
   await aborted(stop.gently)
-  // Requests in flight go on.
-  server.close()
   const totals = () => sumOf(Object.values(collector.stats().destinations))
   const erase = drawStopping(terminal, grace + LAST_ATTEMPT, () => totals().waiting)
   await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
   erase()
+  // Until here /readyz answers that it stops.
+  server.close()
   server.closeAllConnections()
 
   const { received, accepted, refused, unrouted, deletions, destinations } = collector.stats()

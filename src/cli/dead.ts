@@ -1,28 +1,33 @@
-/** `dead`: dead letters in an outbox on the disk. */
+/** `dead`: dead letters in an outbox on the disk or in PostgreSQL. */
+import { constUndefined } from 'fp-ts/lib/function.js'
 import { accessSync, constants } from 'node:fs'
 import { storedMessages } from '../client/message.ts'
-import { recordToEvent, storedEvents } from '../destination/record.ts'
+import { recordToEvent } from '../destination/record.ts'
 import { counted } from '../log/debug.ts'
-import { OutboxError, type LmdbOutbox } from '../outbox/lmdb/contract.ts'
+import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
-import { DEAD_PAGE, type DeadLetter } from '../outbox/outbox.ts'
-import type { OptionsOf } from './flags.ts'
+import type { ItemCodec } from '../outbox/factory.ts'
+import { DEAD_PAGE, type DeadLetter, type Outbox } from '../outbox/outbox.ts'
+import { placeOf, type OptionsOf, type Place } from './flags.ts'
 import { callIn, typeOf, type Stored } from './forward.ts'
+import { openPostgres } from './server.ts'
 import { UsageError } from './options.ts'
 import { endingOf, showCauses, toJson, whyNot, type ReportedCause } from './report.ts'
 import { FAULT, FINE, escapedJson, plain, type Paint, type Terminal } from './terminal.ts'
 
 type Letter = DeadLetter<Stored>
-type DeadStore = LmdbOutbox<Stored>
+type DeadStore = Pick<Outbox<Stored>, 'dead' | 'stats' | 'close'>
 
-/** Opens a stored outbox, whose records are only read and moved. A folder without one stays as it is. */
+/** Records are only read and moved. */
+const codecOf = (kind: string, fromText: (text: string) => Stored): ItemCodec<Stored> => {
+  return { kind, fromText, toText: ({ text }) => text, sizeOf: ({ byteLength }) => byteLength }
+}
+const events = codecOf('events', recordToEvent)
+const messages = codecOf('messages', storedMessages.fromText)
+
+/** Opens a stored outbox. A folder without one stays as it is. */
 const openDeadStore = (path: string): DeadStore => {
-  const openAs = ({ kind = '' }: { readonly kind?: string }, fromText: (text: string) => Stored): DeadStore =>
-    lmdbOutbox<Stored>({
-      path,
-      codec: { kind, fromText, toText: ({ text }) => text, sizeOf: ({ byteLength }) => byteLength },
-    })
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -30,11 +35,24 @@ const openDeadStore = (path: string): DeadStore => {
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
   try {
-    return openAs(storedEvents, recordToEvent)
+    return lmdbOutbox<Stored>({ path, codec: events })
   } catch (error) {
     if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
-    return openAs(storedMessages, storedMessages.fromText)
+    return lmdbOutbox<Stored>({ path, codec: messages })
   }
+}
+
+/** Opens a queue that is there. */
+const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<DeadStore> => {
+  const { pool, outboxOf, opened } = await openPostgres(server)
+  const sql = `select kind from ${server.schema}.queue where queue = $1`
+  // If this fails, the opening says why.
+  const found = await pool.query<{ kind: string }>(sql, [server.queue]).catch(constUndefined)
+  if (found?.rowCount === 0)
+    throw new UsageError(`--queue: there is no queue ${server.queue} in the schema ${server.schema}`)
+  const store = outboxOf(server.queue)({ codec: found?.rows[0]?.kind === 'messages' ? messages : events })
+  await opened()
+  return store
 }
 
 const causesIn = (letter: Letter): ReadonlyArray<ReportedCause> =>
@@ -83,13 +101,17 @@ const deadLine = (letter: Letter, paint: Paint): string => {
   return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
-const withStore = async (path: string, use: (store: DeadStore) => Promise<number>): Promise<number> => {
-  const store = openDeadStore(path)
-  return use(store).finally(store.close)
+type Use = (store: DeadStore, place: Place) => Promise<number>
+
+const withStore = async (options: OptionsOf<'ls'>, use: Use): Promise<number> => {
+  const place = placeOf(options)
+  if (place === undefined) throw new UsageError('--outbox is missing: give the place where events wait')
+  const store = place.server ? await openDeadQueue(place.server) : openDeadStore(place.name)
+  return use(store, place).finally(store.close)
 }
 
 export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): Promise<number> =>
-  withStore(options.outbox, async (store) => {
+  withStore(options, async (store) => {
     const { output } = options
     let count = 0
     for await (const letter of lettersIn(store, options)) {
@@ -99,7 +121,7 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
       if (output !== 'quiet')
         out.line(output === 'json' ? toJson(recordOf(letter)) : deadLine(letter, out.paint))
     }
-    const { dead, waiting, evictedDeadLetters: evicted } = store.stats()
+    const { dead, waiting, evictedDeadLetters: evicted = 0 } = store.stats()
     const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
     const all = `${String(count)} of ${String(dead)} dead letters`
     if (output !== 'json') err.line(`headrace: ${all}${removed} · ${String(waiting)} events wait`)
@@ -111,7 +133,7 @@ export const showCommand = (
   { out, err }: Terminal,
   id: string,
 ): Promise<number> =>
-  withStore(options.outbox, async (store) => {
+  withStore(options, async (store) => {
     for await (const letter of lettersIn(store, options, id)) {
       const record = recordOf(letter)
       out.line(options.output === 'json' ? toJson(record) : escapedJson(record, 2))
@@ -129,7 +151,7 @@ const change =
     { out, err }: Terminal,
     id: string,
   ): Promise<number> => {
-    const { outbox, output, yes, all, unreadable = false } = given
+    const { output, yes, all, unreadable = false } = given
     const options = unreadable ? { ...given, reason: 'corrupt' } : given
     const { reason, status, kind, since } = options
     // Only `purge` has the flag: a redriven event is not lost.
@@ -139,7 +161,7 @@ const change =
           'or give --all',
       )
     const isRedrive = action === 'redrive'
-    return withStore(outbox, async (store) => {
+    return withStore(options, async (store, { server, flags }) => {
       let count = 0
       if (yes && isRedrive) count = (await store.dead.redrive(matching(options, id))).length
       else if (yes) count = await store.dead.purge(matching(options, id))
@@ -152,8 +174,8 @@ const change =
       if (output === 'json') out.line(toJson({ t: action, done: yes, count, meant, unreadable: corrupt }))
       if (output === 'lines') out.line(yes ? was : `${String(meant)} would be ${done}; do it with --yes`)
       if (yes && isRedrive && output !== 'json' && count > 0) {
-        const next = `start the process that has this folder, or: headrace send --outbox ${outbox} --to URL`
-        err.line(`headrace: ${next}`)
+        const place = server ? 'queue' : 'folder'
+        err.line(`headrace: start the process that has this ${place}, or: headrace send ${flags} --to URL`)
       }
       return FINE
     })

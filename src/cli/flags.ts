@@ -7,6 +7,35 @@ const outputs = {
   output: withDefault('--output <form>', 'lines, json or quiet', 'lines', as.choice(...as.OUTPUTS)),
 }
 
+const place = {
+  outbox: optional('--outbox <place>', 'where events wait: a folder, or postgres://user@host/db', as.place),
+  outboxEnv: optional('--outbox-env <name>', 'the variable that holds that URL', as.placeVariable),
+  queue: optional('--queue <name>', 'in PostgreSQL; processes with the same name share it', as.text),
+  schema: withDefault('--schema <name>', 'in PostgreSQL', 'headrace', as.text),
+}
+
+/** Where events wait: a folder, or a queue of a server. */
+export interface Place {
+  /** For people. */
+  readonly name: string
+  /** The flags that lead there. */
+  readonly flags: string
+  readonly server?: { readonly url: string; readonly queue: string; readonly schema: string }
+}
+
+/** The place that the flags name. @throws UsageError */
+export const placeOf = (given: ValuesOf<typeof place>): Place | undefined => {
+  const { outbox, outboxEnv, queue, schema } = given
+  const url = outboxEnv ?? outbox ?? ''
+  if (as.isPostgres(url) !== (queue !== undefined))
+    throw new as.UsageError('--queue and --outbox postgres://user@host/db belong together: give both')
+  if (url === '') return undefined
+  const at = outboxEnv === undefined ? `--outbox ${url}` : '--outbox-env NAME'
+  if (queue === undefined) return { name: url, flags: at }
+  const flags = `${at} --queue ${queue}${schema === 'headrace' ? '' : ` --schema ${schema}`}`
+  return { name: `the queue ${queue}`, flags, server: { url, queue, schema } }
+}
+
 /** Of commands that run until they are stopped. */
 const running = {
   grace: withDefault('--grace <duration>', 'for retries to start after Ctrl-C', '10s', as.duration(0)),
@@ -35,7 +64,7 @@ const sending = {
 export const KINDS = ['page', 'screen', 'identify', 'track', 'alias', 'group', 'delete'] as const
 
 const dead = {
-  outbox: required('--outbox <folder>', 'the folder in which events wait', as.text),
+  ...place,
   reason: optional('--reason <word>', 'rejected, expired, corrupt, or a cause such as status', right),
   status: optional('--status <code>', 'a status that a receiver answered', as.count(100, 599)),
   kind: optional('--kind <kind>', KINDS.join(', '), as.choice(...KINDS)),
@@ -60,7 +89,7 @@ export const flags = {
     secret: optional('--secret-env <name>', `${SECRET}; requests are then signed`, as.secret),
     timeout: withDefault('--timeout <duration>', 'for one attempt', '5s', as.duration(1)),
     concurrency: withDefault('--concurrency <n>', 'requests at a time to one URL', '16', as.count(1, 1_000)),
-    outbox: optional('--outbox <folder>', 'where events wait, so that a crash loses none', as.text),
+    ...place,
     fromStart: toggle('--from-start', 'with --outbox: read FILE from its first line again'),
     ...sending,
   },
@@ -76,6 +105,7 @@ export const flags = {
   collect: {
     config: required('--config <file>', 'sources and destinations, as JSON', as.text),
     host: withDefault('--host <address>', 'to listen at', '127.0.0.1', as.text),
+    ...place,
     ...running,
   },
   check: outputs,
@@ -101,6 +131,8 @@ export const flags = {
     all: toggle('--all', 'delete every dead letter, where nothing else says which'),
     ...redrive,
   },
+  sql: { schema: place.schema },
+  migrate: { outbox: place.outbox, outboxEnv: place.outboxEnv, schema: place.schema },
   sign: signingFlags,
   verify: {
     signature: required('--signature <hex>', 'the value of the X-Signature header', right),

@@ -18,11 +18,13 @@ import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine } from '../sources/ndjson.ts'
+import type { Place } from './flags.ts'
 import { markFromText, markToText, type Input, type Cursor } from './input.ts'
 import { UsageError, type Output } from './options.ts'
 import { drawProgress, drawStopping } from './progress.ts'
 import { endingOf, exitCodeOf, refusalReport, newsOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport, type Report, type Subject } from './report.ts'
+import { openPostgres } from './server.ts'
 import { FAULT, aborted, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
@@ -43,8 +45,8 @@ export interface Job {
   readonly maxWaiting: number
   /** The file of `--dead`. */
   readonly dead?: string | undefined
-  /** The folder of `--outbox`. */
-  readonly outbox?: string | undefined
+  /** Where events wait; default in memory. */
+  readonly place?: Place | undefined
   /** Reads a file from its first line, whatever an earlier run has read. */
   readonly fromStart?: boolean
   /** Milliseconds in which retries may still start after a stop. */
@@ -128,6 +130,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const lineOf = (item: Payload<Carried>): number => lines.get(item) ?? linesById.get(item.id) ?? 0
   const setLine = (item: Payload<Carried>): void => {
     lines.set(item, line)
+    // Other processes that share a queue have ended theirs.
+    if (linesById.size > maxWaiting + STORE_SLACK.count) linesById.clear()
     linesById.set(item.id, line)
   }
   const subjectOf = (item: unknown): Subject => {
@@ -166,16 +170,20 @@ export const forward = async (job: Job, terminal: Terminal) => {
     ends.next()
   }
 
-  const store =
-    job.outbox === undefined
-      ? undefined
-      : lmdbOutbox<Payload<Event>>({
-          path: job.outbox,
-          codec: storedEvents,
+  const of = { codec: storedEvents, onCorrupt: () => reading.corrupt++ }
+  const server = job.place?.server
+  const database = server && (await openPostgres(server))
+  const folder =
+    job.place && !server
+      ? lmdbOutbox<Payload<Event>>({
+          path: job.place.name,
           maxCount: maxWaiting + STORE_SLACK.count,
           maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
-          onCorrupt: () => reading.corrupt++,
+          ...of,
         })
+      : undefined
+  const store = server ? database?.outboxOf(server.queue)(of) : folder
+  await database?.opened()
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
   const target = job.open(
     onEvent,
@@ -184,8 +192,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
       // An event is stored with the place behind its line: after a kill the next run goes on there.
       enqueue: (items) => {
         items.forEach(setLine)
-        if (input.name === undefined || mark === undefined) return store.enqueue(items)
-        return store.enqueue(items, { bookmark: { name: input.name, value: markToText(mark) } })
+        if (!folder || input.name === undefined || mark === undefined) return store.enqueue(items)
+        return folder.enqueue(items, { bookmark: { name: input.name, value: markToText(mark) } })
       },
       stats: () => ({ ...store.stats(), maxCount: maxWaiting, maxBytes: MAX_WAITING_BYTES }),
     },
@@ -219,7 +227,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   /** Where an earlier run stopped reading this file. */
   const startOf = async (): Promise<Cursor | undefined> => {
     const { name = '', has } = input
-    const last = job.fromStart === true ? undefined : markFromText(store?.bookmark(name) ?? '')
+    const last = job.fromStart === true ? undefined : markFromText(folder?.bookmark(name) ?? '')
     if (last === undefined) return undefined
     const place = `line ${String(last.line)}`
     reading.isResumed = (await has?.(last)) === true
@@ -251,7 +259,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     await Promise.all(undecided)
     if (isOver()) return
     if (input.name !== undefined && mark !== undefined)
-      await store?.remember({ name: input.name, value: markToText({ ...mark, isEnd: true }) })
+      await folder?.remember({ name: input.name, value: markToText({ ...mark, isEnd: true }) })
     reading.isAtEnd = true
   }
 
@@ -286,7 +294,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     if (output !== 'json')
       note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
   }
-  const forgotten = store && store.stats().evictedDeadLetters - evictedBefore
+  const forgotten = store && (store.stats().evictedDeadLetters ?? 0) - evictedBefore
   if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten }))
   else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))
 
@@ -295,25 +303,28 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const { count, failure } = dead?.written ?? { count: 0, failure: '' }
   const lost = accepted - delivered
   const deadCount = rejected + expired + corrupt
-  const [folder, file] = [String(job.outbox), String(job.dead)]
+  const [place, file] = [String(job.place?.name), String(job.dead)]
   if (!isAtEnd && !isBroken) note('stopped: the input was not read to its end')
   if (read === 0 && !isBroken) {
     const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
-    note(`${nothing},${store ? ` and nothing waited in ${folder},` : ''} so there was nothing to send`)
+    note(`${nothing},${store ? ` and nothing waited in ${place},` : ''} so there was nothing to send`)
   }
   if (!store && !dead && lost > 0)
     note(`${String(lost)} not delivered; --dead FILE keeps them, to be sent again`)
+  const readsOn = folder ? ', and reads on from here' : ''
   if (store && waiting > 0)
-    note(`${String(waiting)} wait in ${folder}: the same command delivers them, and reads on from here`)
+    note(`${String(waiting)} wait in ${place}: the same command delivers them${readsOn}`)
   if (store && deadCount > 0) {
     const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
-    const where = `in ${folder}${damaged}: see headrace dead ls --outbox ${folder}`
+    const where = `in ${place}${damaged}: see headrace dead ls ${String(job.place?.flags)}`
     note(`${String(deadCount)} dead letters are ${where}`)
   }
   if (failure !== '')
     note(`--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`)
   if (count > 0) note(`${String(count)} not delivered, now in ${file}, which can be sent again`)
-  const code = isBroken || failure !== '' ? FAULT : exitCodeOf(summary, isAtEnd, corrupt)
+  // Of a queue that others share only their ends are not known here.
+  const own = server ? { ...summary, accepted: delivered + deadCount + waiting } : summary
+  const code = isBroken || failure !== '' ? FAULT : exitCodeOf(own, isAtEnd, corrupt)
   if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }

@@ -39,7 +39,9 @@ Example:
       --to https://a.example/hook --to https://b.example/hook
 
 With --outbox events wait in a folder. After a crash, or when the file has grown,
-run the same command again: it delivers what waits, and reads on.
+run the same command again: it delivers what waits, and reads on. Several processes
+share a queue of PostgreSQL (see 'headrace outbox'), and end when it is empty; it
+keeps no place in a file: --outbox postgres://me@db.example/app --queue hooks
 
 Ctrl-C stops reading and waits for requests in flight, for at most --grace and
 half a second. A second Ctrl-C quits at once. SIGTERM and SIGHUP do the same.
@@ -68,7 +70,10 @@ each event to the destinations that the file connects with its source:
      "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
 Any text may be {"env":"NAME"}: the value of a variable of the environment.
 With "outbox":{"path":"FOLDER"} in a destination its events wait there and survive
-a crash. The first line on stdout is 'ready URL', then there is one for each event
+a crash. Others with --outbox postgres://me@db.example/app --queue NAME wait in the
+queue NAME/DESTINATION, which several processes share. /healthz answers 200, /readyz
+too, and 503 when it stops.
+The first line on stdout is 'ready URL', then there is one for each event
 that has ended at a destination. Ctrl-C is as for 'send'. Without a terminal, SIGHUP
 has it read the file again: it says what changed, or why nothing did.
 
@@ -94,11 +99,11 @@ Example:
 
 Exit codes: 0 every must holds; 1 one does not, or no answer came; 2 wrong usage.`,
 
-  dead: `list, show, redrive or purge the dead letters of an outbox on the disk
+  dead: `list, show, redrive or purge the dead letters of an outbox
 
 Dead letters are events that receivers refused for good or that were not
 delivered in time, and damaged records (--reason corrupt). No other process may
-have the outbox open.
+have a folder open; a queue of PostgreSQL may be in use.
 
 Examples:
   $ headrace dead ls --outbox ./outbox --since 24h
@@ -106,6 +111,18 @@ Examples:
 
 Exit codes: 0 done; 1 there is no such dead letter, or the output could not be
 written; 2 wrong usage, or the outbox cannot be opened.`,
+  outbox: `make the tables for outboxes in PostgreSQL
+
+For --outbox postgres://… of send, collect and dead. A password is never an argument:
+use PGPASSWORD, a .pgpass file, or --outbox-env. Needs: npm install pg
+
+Examples:
+  $ headrace outbox migrate --outbox-env DATABASE_URL
+  $ headrace outbox sql | psql -1     as another role
+
+Exit codes: 0 done; 1 the output could not be written; 2 wrong usage, or a fault.`,
+  sql: 'print the statements that make or upgrade the tables',
+  migrate: 'make or upgrade the tables',
   ls: 'list dead letters, the oldest first',
   show: 'show one, with its event',
   redrive: 'put dead letters back to wait, with a new deadline',

@@ -86,6 +86,23 @@ export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
 
 export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))
 
+export const isPostgres = (given: string): boolean => /^postgres(ql)?:\/\//.test(given)
+
+/** A folder, or a URL without a password, which would be before the @ or a parameter. */
+export const place: Parse<string> = (given) => {
+  if (/^\w+:\/*[^@]*:[^]*@|[?&]password=/i.test(given))
+    return E.left('must have no password: others can read it; use --outbox-env, PGPASSWORD or a .pgpass file')
+  const isOther = /^(\w+:\/\/|postgres(ql)?:)/i.test(given) && !isPostgres(given)
+  return isOther ? E.left('must be a folder, or a URL such as postgres://user@host/db') : text(given, {})
+}
+
+/** The URL in a variable. */
+export const placeVariable: Parse<string> = (name, env) =>
+  pipe(
+    variable(name, env),
+    E.filterOrElse(isPostgres, () => 'names a variable without a postgres:// URL'),
+  )
+
 export const choice = <const Word extends string>(...words: ReadonlyArray<Word>): Parse<Word> => {
   const fault = `must be ${words.slice(0, -1).join(', ')} or ${words.slice(-1).join('')}`
   return (given) => E.fromNullable(fault)(words.find((each) => each === given))

@@ -30,7 +30,7 @@ const KIND: Argument = ['[KIND...]', 'page, screen, identify, track, alias, grou
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 /** Commands whose exit code is 1 when their output cannot be written. */
-const REPORTING = /^(send|batch|dead|gen)\b/
+const REPORTING = /^(send|batch|dead|outbox|gen)\b/
 
 /** A fault of an option in the words of its flag. */
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
@@ -89,6 +89,9 @@ const program = (
   add(dead, 'show', ID, async () => (await import('./dead.ts')).showCommand)
   add(dead, 'redrive', SOME, async () => (await import('./dead.ts')).redriveCommand)
   add(dead, 'purge', SOME, async () => (await import('./dead.ts')).purgeCommand)
+  const outbox = describe(headrace.command('outbox'))
+  add(outbox, 'sql', [], async () => (await import('./server.ts')).sqlCommand)
+  add(outbox, 'migrate', [], async () => (await import('./server.ts')).migrateCommand)
   add(headrace, 'listen', portOr('7412'), async () => (await import('./listen.ts')).listenCommand)
   add(headrace, 'sign', BODY, async () => (await import('./sign.ts')).signCommand)
   add(headrace, 'verify', BODY, async () => (await import('./sign.ts')).verifyCommand)

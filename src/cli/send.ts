@@ -9,7 +9,7 @@ import type { DestinationOptions } from '../destination/destination.ts'
 import { decodeSettings, type Settings } from '../destination/settings.ts'
 import type { Call } from '../event/model.ts'
 import * as retry from '../policy/retryPolicy.ts'
-import type { OptionsOf } from './flags.ts'
+import { placeOf, type OptionsOf } from './flags.ts'
 import { MAX_WAITING_BYTES, forward, type Job } from './forward.ts'
 import { openInput } from './input.ts'
 import { UsageError } from './options.ts'
@@ -49,7 +49,8 @@ export const sendCommand = async (
   terminal: Terminal,
   file: string,
 ): Promise<number> => {
-  const { urls, secret, egress, timeout, concurrency, maxWaiting, outbox, fromStart } = options
+  const { urls, secret, egress, timeout, concurrency, maxWaiting, fromStart } = options
+  const place = placeOf(options)
   const webhooks = urls.map((url) => ({ url, ...requestsOf(options) }))
   const settings = decodeSettings({ webhooks, ...(secret && { sharedSecret: secret }) }, egress)
   if (isLeft(settings)) {
@@ -62,12 +63,16 @@ export const sendCommand = async (
     // All URLs have the same headers, and the same faults of them.
     throw new UsageError(...new Set(sentences))
   }
-  if (fromStart && outbox === undefined)
+  if (fromStart && place === undefined)
     throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const input = await openInput(file, terminal.host)
+  if (place?.server && input.name !== undefined && !fromStart)
+    throw new UsageError(
+      'PostgreSQL keeps no place in FILE: give --from-start to send all of it, or pipe it in',
+    )
   const limits = { timeout, concurrency, egress, maxCount: maxWaiting }
   const open = toWebhooks(settings.right, { retry: retryFor(options.retryFor), ...limits })
-  return (await forward({ ...options, input, open }, terminal)).code
+  return (await forward({ ...options, place, input, open }, terminal)).code
 }
 
 export const batchCommand = async (

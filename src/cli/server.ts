@@ -1,8 +1,62 @@
+/** The server that a command opens, and the PostgreSQL that it uses. */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { UsageError, count } from './options.ts'
+import { constVoid } from 'fp-ts/lib/function.js'
+import { codeOf, messageOf } from '../core/failure.ts'
+import { ConfigError } from '../core/refusal.ts'
+import type { OutboxFactoryOptions } from '../outbox/factory.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import { postgres } from '../outbox/postgres/postgresOutbox.ts'
+import { migrate, schemaSql } from '../outbox/postgres/schema.ts'
+import type { OptionsOf, Place } from './flags.ts'
+import { UsageError, count, isPostgres } from './options.ts'
 import { whyNot } from './report.ts'
+import { FINE, type Terminal } from './terminal.ts'
+
+const refuse = (error: unknown): never => {
+  if (error instanceof ConfigError) throw error
+  throw new UsageError(`--outbox: ${messageOf(error) || codeOf(error)}`)
+}
+
+/** PostgreSQL, for outboxes of a command. The package pg is an optional peer. @throws UsageError */
+export const openPostgres = async ({ url, schema }: NonNullable<Place['server']>) => {
+  const { default: pg } = await import('pg').catch((error: unknown) => {
+    if (!messageOf(error).includes("'pg'")) throw error
+    throw new UsageError('--outbox needs the package pg, which is not installed: run "npm install pg"')
+  })
+  schemaSql(schema) // Throws if this is no name.
+  const settings = { connectionString: url, connectionTimeoutMillis: 10_000, allowExitOnIdle: true }
+  // If an idle connection is cut, the next statement makes another one.
+  const pool = new pg.Pool(settings).on('error', constVoid)
+  const openings: Array<() => unknown> = []
+  return {
+    pool,
+    outboxOf:
+      (queue: string) =>
+      <A>(of: OutboxFactoryOptions<A>): Outbox<A> => {
+        const outbox = postgres({ pool, queue, schema })(of)
+        openings.push(() => outbox.opened?.())
+        return outbox
+      },
+    /** Those that were made are open. @throws UsageError, ConfigError */
+    opened: async () => Promise.all(openings.map((open) => open())).catch(refuse),
+  }
+}
+
+export const sqlCommand = ({ schema }: OptionsOf<'sql'>, { out }: Terminal): number => {
+  out.line(schemaSql(schema).trim())
+  return FINE
+}
+
+export const migrateCommand = async (given: OptionsOf<'migrate'>, { out }: Terminal): Promise<number> => {
+  const { outbox = '', outboxEnv: url = outbox, schema } = given
+  if (!isPostgres(url)) throw new UsageError('--outbox must be given: a URL such as postgres://user@host/db')
+  const { pool } = await openPostgres({ url, queue: '', schema })
+  await migrate(pool, { schema }).catch(refuse)
+  out.line(`the schema ${schema} is ready`)
+  return FINE
+}
 
 /** Opens an HTTP server; port 0 is any free one. `origin`: `http://127.0.0.1:7412`. @throws UsageError */
 export const serve = async (

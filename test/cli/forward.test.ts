@@ -103,7 +103,7 @@ it('reads no further when the store fails, so that the same command goes on from
   let offers = 0
   const { code, summary, stderr } = await running([], {
     input: await openInput(file, hostOf()),
-    outbox: path,
+    place: { name: path, flags: '' },
     open: (onEvent, outbox) => {
       const target = open(onEvent, outbox)
       return {

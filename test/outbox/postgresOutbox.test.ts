@@ -303,7 +303,7 @@ withServer('PostgreSQL', async () => {
       )
     test('schemas and servers', async () => {
       expect(await opening({ schema: 'nowhere' })).toBe(
-        'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or what "headrace outbox sql" prints',
+        'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or "headrace outbox migrate"',
       )
       const older = newSchema()
       await migrate(pool, { schema: older })

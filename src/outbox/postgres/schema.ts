@@ -221,7 +221,7 @@ const explained = (error: unknown, schema: string): Error => {
   const code = codeOf(error)
   const isMissing = code === '42P01' || code === '3F000' || code === '42883'
   const remedy = isMissing
-    ? `its schema ${schema} is missing: run migrate(pool), or what "headrace outbox sql" prints`
+    ? `its schema ${schema} is missing: run migrate(pool), or "headrace outbox migrate"`
     : messageOf(error) || code
   return new Error(`the outbox in PostgreSQL did not open: ${remedy}`, { cause: error })
 }
