@@ -297,7 +297,7 @@ describe('the packed package', () => {
     expect(node(`${installed}/${bin}`, '--version').trim()).toBe(manifest.version)
   })
 
-  test('says without lmdb, the optional peer dependency, what to install', () => {
+  test('says without lmdb or pg, the optional peer dependencies, what to install', () => {
     const script = `
       import { createClient } from 'headrace/client'
       import { webhookDestination } from 'headrace/destination'
@@ -312,10 +312,14 @@ describe('the packed package', () => {
     expect(node('--input-type=module', '--eval', script)).toBe(`missing ${message}\n`.repeat(3))
     const args = ['send', '--outbox', 'outbox', '--to', 'https://a.example/hook']
     const command = [`${installed}/${manifest.bin['headrace'] ?? ''}`, ...args]
-    const sent = spawnSync(process.execPath, command, { cwd: project, encoding: 'utf8', input: '' })
+    const run = (...more: string[]) =>
+      spawnSync(process.execPath, [...command, ...more], { cwd: project, encoding: 'utf8', input: '' })
+    const sent = run()
     expect(sent.status).toBe(2)
     expect(sent.stderr).toMatch(/^headrace send: .*\n$/)
     expect(sent.stderr).toContain(message)
+    const { status, stderr } = run('--outbox', 'postgres://a@b/c', '--queue', 'q')
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/^headrace send: .*"npm install pg"\n$/)])
   })
 })
 

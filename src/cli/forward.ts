@@ -322,9 +322,10 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (failure !== '')
     note(`--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`)
   if (count > 0) note(`${String(count)} not delivered, now in ${file}, which can be sent again`)
-  // Of a queue that others share only their ends are not known here.
-  const own = server ? { ...summary, accepted: delivered + deadCount + waiting } : summary
-  const code = isBroken || failure !== '' ? FAULT : exitCodeOf(own, isAtEnd, corrupt)
+  // Others that share a queue may have delivered what was accepted here.
+  const mine = server ? Math.min(accepted, delivered + deadCount + waiting) : accepted
+  const code =
+    isBroken || failure !== '' ? FAULT : exitCodeOf({ ...summary, accepted: mine }, isAtEnd, corrupt)
   if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }

@@ -16,7 +16,8 @@ import { FINE, type Terminal } from './terminal.ts'
 
 const refuse = (error: unknown): never => {
   if (error instanceof ConfigError) throw error
-  throw new UsageError(`--outbox: ${messageOf(error) || codeOf(error)}`)
+  // Without its causes, which an outbox has told.
+  throw new UsageError(`--outbox: ${(error instanceof Error && error.message) || codeOf(error)}`)
 }
 
 /** PostgreSQL, for outboxes of a command. The package pg is an optional peer. @throws UsageError */

@@ -161,7 +161,7 @@ export interface Outbox<A> {
 }
 
 /** Runs a statement of the host's transaction. Parameters are `$1`, `$2`, …; arrays stay arrays. @inline */
-export type RunStatement = (text: string, values: Array<unknown>) => unknown
+export type RunStatement = (text: string, values: unknown[]) => unknown
 
 /**
  * A transaction of the host, over any driver: a client of pg, a function that runs a statement in it, or an

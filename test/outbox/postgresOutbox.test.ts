@@ -10,6 +10,7 @@ import postgresJs from 'postgres'
 import { NEVER } from 'rxjs'
 import { describe, expect, test } from 'vitest'
 import { deliver, refused, sink, systemClock } from '../../src/index.ts'
+import { messageOf } from '../../src/core/failure.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
 import { webhookDestination } from '../../src/destination/index.ts'
@@ -24,7 +25,7 @@ import type {
 } from '../../src/outbox/index.ts'
 import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
-import { newSchema, programs, startPgbouncer } from '../support/postgres.js'
+import { newSchema, startPgbouncer } from '../support/postgres.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { textCodec } from '../support/folder.ts'
 
@@ -33,15 +34,18 @@ const overKnex = (trx: Knex.Transaction) => (text: string, values: unknown[]) =>
     text.replace(/\?/g, '\\?').replace(/\$(\d+)/g, ':p$1'),
     Object.fromEntries(values.map((value, at) => [`p${String(at + 1)}`, value])) as never,
   )
+/** Drizzle does not name the client of its transaction in its types. */
+const clientOf = (tx: unknown) =>
+  (tx as { readonly _: { readonly session: { readonly client: pg.PoolClient } } })._.session.client
 const fail = () => Promise.reject(new Error('unknown'))
 const ALL = { count: 100, retries: 100 }
 const ended = (entry: Entry<string>) => ({ entry, outcome: delivered(entry.item, 1, { sink: 's' }) })
 const failed = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })
 
+type Row = Readonly<Record<string, unknown>>
 type Opened = TransactionalOutbox<string>
 type Leased = ReadonlyArray<Entry<string>>
-const withServer = programs.initdb === '' ? describe.skip : describe
-withServer('PostgreSQL', async () => {
+describe('PostgreSQL', async () => {
   const { pool, schema, url } = await openSchema()
   let queues = 0
   const open = async (
@@ -56,8 +60,8 @@ withServer('PostgreSQL', async () => {
     return outbox
   }
   const lease = async (outbox: Opened) => outbox.lease(0, ALL)
-  const rows = async (sql: string, values: unknown[] = []): Promise<any[]> =>
-    (await pool.query(sql.replaceAll('headrace.', `${schema}.`), values)).rows
+  const rows = async (sql: string, values: unknown[] = []): Promise<ReadonlyArray<Row>> =>
+    (await pool.query<Row>(sql.replaceAll('headrace.', `${schema}.`), values)).rows
   const eventually = (check: () => unknown) => expect.poll(check, { timeout: 20_000, interval: 20 })
 
   /** Each is done late by a worker that was ended by another; and the fence that keeps it from changing anything. */
@@ -83,7 +87,7 @@ withServer('PostgreSQL', async () => {
       const b = await open(given, of)
       expect(await lease(b)).toEqual(before)
       const state = async () =>
-        (await pool.query(`select * from ${own}.item where queue = $1 order by id`, [given.queue])).rows
+        (await pool.query<Row>(`select * from ${own}.item where queue = $1 order by id`, [given.queue])).rows
       const was = await state()
       await act(a, before)
       const isSame = JSON.stringify(await state()) === JSON.stringify(was)
@@ -298,8 +302,8 @@ withServer('PostgreSQL', async () => {
       of: Partial<OutboxFactoryOptions<string>> = {},
     ) =>
       open(options, of).then(
-        () => 'opened',
-        (error: Error) => error.message,
+        (outbox) => outbox.close().then(() => 'opened'),
+        (error: unknown) => messageOf(error),
       )
     test('schemas and servers', async () => {
       expect(await opening({ schema: 'nowhere' })).toBe(
@@ -328,7 +332,8 @@ withServer('PostgreSQL', async () => {
       expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/which holds items of a and not of b/)
     })
     test('options', () => {
-      const wrong: any = { pool: {}, queue: '', leaseTime: 1 }
+      // Wrong on purpose.
+      const wrong = { pool: {}, queue: '', leaseTime: 1 } as unknown as PostgresOptions
       expect(() => postgres(wrong)({ codec: textCodec })).toThrow(
         /pool must be .*queue must be .*leaseTime must be/,
       )
@@ -338,7 +343,7 @@ withServer('PostgreSQL', async () => {
   describe('a transaction of the host', async () => {
     const client = await pool.connect()
     const sql = postgresJs(url, { onnotice: () => undefined })
-    const kysely = new Kysely<any>({ dialect: new PostgresDialect({ pool }) })
+    const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
     const knex = knexOf({ client: 'pg', connection: url })
     const ways: Readonly<
       Record<string, (work: (client: TransactionClient) => Promise<void>) => Promise<void>>
@@ -357,7 +362,7 @@ withServer('PostgreSQL', async () => {
         kysely
           .transaction()
           .execute((trx) => work((text, values) => trx.executeQuery(CompiledQuery.raw(text, values)))),
-      Drizzle: (work) => drizzle(pool).transaction((tx: any) => work(tx._.session.client)),
+      Drizzle: (work) => drizzle(pool).transaction((tx) => work(clientOf(tx))),
       'postgres.js': async (work) => {
         await sql.begin((tx) => work((text, values) => tx.unsafe(text, values as never[])))
       },
@@ -379,7 +384,10 @@ withServer('PostgreSQL', async () => {
       },
     )
     const event = (messageId: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId }) as const
-    const arrived = () => receiver.received.map(({ body }): string => JSON.parse(String(body)).messageId)
+    const arrived = () =>
+      receiver.received.map(
+        ({ body }): string => (JSON.parse(String(body)) as { messageId: string }).messageId,
+      )
 
     test.each(Object.keys(ways))(
       '%s: delivered after the commit, nothing left after a rollback',

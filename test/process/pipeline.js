@@ -1,5 +1,5 @@
-// A host that sends messages until it is killed: `pipeline.js destination|early|client|operators|collector FOLDER|postgres://… URL`. Over
-// PostgreSQL it is one of several workers, with `deliver` in the place of `operators`. It reads names on stdin.
+// A host that sends messages until it is killed: `pipeline.js destination|early|client|operators|collector FOLDER|postgres://… URL`.
+// Over PostgreSQL it is one of several workers. It reads names on stdin.
 // On stdout it tells, a line each and at once, each offered, accepted and ended message, and at the end its totals.
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -37,7 +37,11 @@ const share = async () => {
   options.outbox = postgres({ pool, queue: 'kills', leaseTime: 5_000 })
   options.retry = both(exponential({ base: 300, factor: 1 }), deadline(WINDOW))
 }
-if (path.startsWith('postgres:')) await share()
+const isShared = path.startsWith('postgres:')
+if (isShared) await share()
+// Without its server it would wait for ever once the test is gone.
+const parent = process.ppid
+setInterval(() => process.ppid !== parent && process.exit(1), 1_000).unref()
 
 const sendByDestination = async () => {
   const { webhookDestination } = await import('../../dist/destination/index.js')
@@ -95,62 +99,45 @@ const sendByClient = async () => {
 const sendByOperators = async () => {
   const { deliver, encode, validate } = await import('../../dist/index.js')
   const { Event, toWebhookBody } = await import('../../dist/event/index.js')
+  const { storedEvents } = await import('../../dist/destination/index.js')
   const { exponential } = await import('../../dist/policy/index.js')
   const { pull } = await import('../../dist/sources/pull.js')
   const { lmdbOutbox } = await import('../../dist/outbox/lmdb/index.js')
   const { webhook } = await import('../../dist/http/webhook.js')
-  const calls = async function* () {
-    for await (const name of names) {
-      tell({ t: 'offered', name })
-      yield callOf(name)
-    }
-  }
-  const outbox = lmdbOutbox({ path })
-  const onEvent = ({ _tag, item }) =>
-    _tag === 'Accepted' && tell({ t: 'accepted', name: item.items[0].event })
-  const hook = webhook({ url, timeout: options.timeout })
-  const retry = exponential({ base: 500, factor: 1 })
-  const pipeline = pipe(validate(Event), encode(toWebhookBody), deliver(hook, { outbox, retry, onEvent }))
-  const ended$ = pull(calls(), pipeline, { window: 64 })
-  await ended$.forEach((ended) => {
-    tell({ t: 'outcome', outcome: ended._tag.toLowerCase(), id: ended.item?.id })
-  })
-  await hook.close()
-  await outbox.close()
-  return {}
-}
-
-const sendByDeliver = async () => {
-  const { deliver, encode, validate } = await import('../../dist/index.js')
-  const { Event, toWebhookBody } = await import('../../dist/event/index.js')
-  const { storedEvents } = await import('../../dist/destination/index.js')
-  const { webhook } = await import('../../dist/http/webhook.js')
-  const outbox = options.outbox({ codec: storedEvents })
+  const outbox = isShared ? options.outbox({ codec: storedEvents }) : lmdbOutbox({ path })
+  const { retry = exponential({ base: 500, factor: 1 }), timeout } = options
   const open = new Set()
+  const offered = (name) => {
+    open.add(name)
+    tell({ t: 'offered', name })
+    return callOf(name)
+  }
   const onEvent = ({ _tag, item }) => {
     if (_tag !== 'Accepted') return
     tell({ t: 'accepted', name: item.items[0].event })
     open.delete(item.items[0].event)
   }
-  const hook = webhook({ url, timeout: options.timeout })
-  const delivery = deliver(hook, { outbox, retry: options.retry, onEvent, maxInFlight: 64 })
   const source$ = new Subject()
-  const offer = (name) => {
-    tell({ t: 'offered', name })
-    source$.next(callOf(name))
+  const heard = ({ _tag, item, input }) => {
+    if (_tag === 'NotStored') setTimeout(() => source$.next(offered(input.items[0].event)), 50)
+    else tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item?.id })
   }
-  const ended$ = source$.pipe(validate(Event), encode(toWebhookBody), delivery)
-  const ended = ended$.forEach(({ _tag, item, input }) => {
-    if (_tag === 'NotStored') setTimeout(offer, 50, input.items[0].event)
-    else tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })
-  })
-  for await (const name of names) {
-    while (open.size >= 64) await sleep(1)
-    open.add(name)
-    offer(name)
+  const hook = webhook({ url, timeout })
+  const delivery = deliver(hook, { outbox, retry, onEvent, ...(isShared && { maxInFlight: 64 }) })
+  const pipeline = pipe(validate(Event), encode(toWebhookBody), delivery)
+  const calls = async function* () {
+    for await (const name of names) yield offered(name)
   }
-  while (open.size > 0) await sleep(1)
-  source$.complete()
+  // Credit counts outcomes, and those of a shared queue come out of any worker.
+  const ended = (isShared ? pipeline(source$) : pull(calls(), pipeline, { window: 64 })).forEach(heard)
+  if (isShared) {
+    for await (const name of names) {
+      while (open.size >= 64) await sleep(1)
+      source$.next(offered(name))
+    }
+    while (open.size > 0) await sleep(1)
+    source$.complete()
+  }
   await ended
   await hook.close()
   await outbox.close()
@@ -190,7 +177,6 @@ const send = {
   early: sendByDestination,
   client: sendByClient,
   operators: sendByOperators,
-  deliver: sendByDeliver,
   collector: sendByCollector,
 }
 const { totals } = await send[kind]()

@@ -1,5 +1,6 @@
 /** PostgreSQL in virtual time: time stands still while a statement runs, and the bell is in this process. */
 import pg from 'pg'
+import { afterAll } from 'vitest'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
 import type { OutboxFactoryOptions } from '../../src/outbox/factory.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
@@ -13,6 +14,8 @@ export const openSchema = async () => {
   const pool = new pg.Pool({ connectionString: url, max: 8 })
   const schema = newSchema()
   await migrate(pool, { schema })
+  // Other files of this process check that no socket is open.
+  afterAll(() => pool.end())
   return { pool, schema, url }
 }
 

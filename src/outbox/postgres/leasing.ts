@@ -129,7 +129,7 @@ export const leasingOf = <A>(
       old.sort((a, b) => Number(a.due) - Number(b.due) || Number(a.id) - Number(b.id))
       const fresh = found.filter(isNew).sort((a, b) => Number(a.id) - Number(b.id))
       const next = rows.find(({ id }) => id === '-1')?.due
-      const due = next == null ? Infinity : Number(next)
+      const due = next ? Number(next) : Infinity
       nextRetry = changes === before ? due : Math.min(due, nextRetry)
       if (changes === before) {
         dueFrom = old.length === retries && retries > 0 ? Number(old.at(-1)?.due) : 0

@@ -249,6 +249,6 @@ export const openQueue = async (
       { path: 'outbox', message: `has the queue ${queue}, which holds ${what}: use another queue` },
     ])
   if (found !== undefined && found.kind !== kind) throw wrong(`${found.kind} and not ${kind}`)
-  if (found?.owner != null && owner !== undefined && found.owner !== owner)
-    throw wrong(`items of ${found.owner} and not of ${owner}`)
+  const other = found?.owner ?? owner
+  if (owner !== undefined && other !== owner) throw wrong(`items of ${String(other)} and not of ${owner}`)
 }
