@@ -278,6 +278,17 @@ describe('PostgreSQL', async () => {
     await stop()
   })
 
+  test('ten queues over a pool of three share one LISTEN', async () => {
+    const small = new pg.Pool({ connectionString: url, max: 3, application_name: 'ten' })
+    const all = await Promise.all(texts(10).map(() => open({ pool: small })))
+    await Promise.all(all.map((outbox) => outbox.enqueue(['a'])))
+    const listens = () =>
+      rows("select pid from pg_stat_activity where application_name = 'ten' and query like 'listen%'")
+    await eventually(listens).toHaveLength(1)
+    await Promise.all(all.map((outbox) => outbox.close()))
+    await small.end()
+  })
+
   test('a first attempt and a due time keep their meaning in a process with another clock', async () => {
     const queue = `clocks${String(++queues)}`
     const a = await open({ queue })
@@ -307,7 +318,7 @@ describe('PostgreSQL', async () => {
         (error: unknown) => messageOf(error),
       )
     test('schemas and servers', async () => {
-      expect(await opening({ schema: 'nowhere' })).toBe(
+      expect(await opening({ schema: 'nowhere' })).toContain(
         'the outbox in PostgreSQL did not open: its schema nowhere is missing: run migrate(pool), or "headrace outbox migrate"',
       )
       const older = newSchema()
@@ -410,6 +421,11 @@ describe('PostgreSQL', async () => {
         await eventually(async () => arrived().filter((id) => id.startsWith(name))).toEqual([`${name} yes`])
       },
     )
+    test('with a key needs READ COMMITTED', async () => {
+      await client.query('begin isolation level repeatable read')
+      await expect(destination.sendIn(client, event('x'))).rejects.toThrow(/need .* READ COMMITTED/)
+      await client.query('rollback')
+    })
     test('refuses before any statement, and throws what the client throws', async () => {
       const asked: string[] = []
       const run = (text: string) => void asked.push(text)

@@ -28,7 +28,7 @@ export type { PostgresPool } from './statements.ts'
 
 /** An outbox in PostgreSQL. */
 export interface PostgresOptions {
-  /** A `Pool` of the package pg, which you close, after the outbox. LISTEN takes one of its clients. */
+  /** A `Pool` of pg, which you close, after the outbox. One of its clients is for LISTEN, of all queues. */
   readonly pool: PostgresPool
   /** The name of the queue, of at most 200 characters. Processes with the same name share its items. */
   readonly queue: string
@@ -53,7 +53,7 @@ export interface PostgresOptions {
   readonly prepare?: boolean
   /**
    * `enqueueIn` notifies other processes in the host's transaction. Default false: its commit would wait for
-   * a lock that all such commits share, and this process finds the items within 320 ms.
+   * a lock that all such commits share. This process looks 5, 25, 105 and 425 ms later in any case.
    */
   readonly notify?: boolean
 }

@@ -78,6 +78,10 @@ begin
       returning item.id, item.worker;
     return;
   end if;
+  -- An older snapshot would not see the item before it.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'items with a key need a transaction with READ COMMITTED';
+  end if;
   ${lockKeys('keys')}
   return query insert into ${schema}.item (queue, worker, turn, key, size, item)
     select q, case when first.turn then alive end, first.turn, first.key, first.size, first.item from (
