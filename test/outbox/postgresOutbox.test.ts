@@ -281,7 +281,7 @@ describe('PostgreSQL', async () => {
   test('ten queues over a pool of three share one LISTEN', async () => {
     const small = new pg.Pool({ connectionString: url, max: 3, application_name: 'ten' })
     const all = await Promise.all(texts(10).map(() => open({ pool: small })))
-    await Promise.all(all.map((outbox) => outbox.enqueue(['a'])))
+    await Promise.all(all.map(async (outbox) => outbox.enqueue(['a'])))
     const listens = () =>
       rows("select pid from pg_stat_activity where application_name = 'ten' and query like 'listen%'")
     await eventually(listens).toHaveLength(1)
