@@ -117,7 +117,8 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       const maxRetries = Math.min(limits.count, limits.retries)
       while (leased.length < maxRetries && (retries.peekKey() ?? Infinity) <= now) {
         const entry = retries.pop()
-        if (entry !== undefined) leased.push(entry)
+        if (entry === undefined) break
+        leased.push(entry)
       }
       while (leased.length < limits.count && limits.retriesOnly !== true) {
         const entry = fresh.shift()

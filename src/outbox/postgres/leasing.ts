@@ -123,13 +123,10 @@ export const leasingOf = <A>(
         await ids.run(renew)
         continue
       }
-      const found = rows.filter(({ id }) => id !== '-1')
-      const isNew = ({ due }: LeasedRow): boolean => due === '0'
-      const old = found.filter((row) => !isNew(row))
-      old.sort((a, b) => Number(a.due) - Number(b.due) || Number(a.id) - Number(b.id))
-      const fresh = found.filter(isNew).sort((a, b) => Number(a.id) - Number(b.id))
-      const next = rows.find(({ id }) => id === '-1')?.due
+      const { due: next } = rows.at(-1) ?? {}
       const due = next ? Number(next) : Infinity
+      const found = rows.slice(0, -1)
+      const [old, fresh] = [found.filter((row) => row.due !== '0'), found.filter((row) => row.due === '0')]
       nextRetry = changes === before ? due : Math.min(due, nextRetry)
       if (changes === before) {
         dueFrom = old.length === retries && retries > 0 ? Number(old.at(-1)?.due) : 0

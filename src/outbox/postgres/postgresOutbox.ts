@@ -189,8 +189,8 @@ const postgresOutbox = <A>(
     evictedDeadLetters += gone.length
     add(0, 0, -gone.length)
   }
-  const results = resultsOf(ask, queue, me, leases, clock, options.linger, async (sizes, dead) => {
-    add(-sizes.length, -sum(sizes), dead)
+  const results = resultsOf(ask, queue, me, leases, clock, options.linger, async (count, bytes, dead) => {
+    add(-count, -bytes, dead)
     if (dead > 0) await evict()
   })
   const endCorrupt = async ({ id, item }: LeasedRow): Promise<void> => {

@@ -47,7 +47,7 @@ const lingering = <T>(clock: Clock, linger: number, write: (list: ReadonlyArray<
   }
 }
 
-/** Stores the results of leased entries. `ended` receives the sizes of ended items, and how many are dead. */
+/** Stores the results of leased entries. `ended` receives how many items ended, their bytes, and the dead. */
 export const resultsOf = <A>(
   ask: AskServer,
   queue: string,
@@ -55,7 +55,7 @@ export const resultsOf = <A>(
   { leased, putBack, turned }: Leasing<A>,
   clock: Clock,
   linger: number,
-  ended: (sizes: ReadonlyArray<number>, dead: number) => Promise<void>,
+  ended: (count: number, bytes: number, dead: number) => Promise<void>,
 ) => {
   /** Asks again if the worker took another id: the leases may have gone to it before the statement ran. */
   const asWorker = async <T>(statement: (ids: ReadonlyArray<string>) => Promise<ReadonlyArray<T>>) => {
@@ -69,16 +69,11 @@ export const resultsOf = <A>(
   /** Removes leased items that ended. Those with an `about` are dead letters; '' is that of an unreadable. */
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
     const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
-    const dead = new Set(ids.filter((_, at) => abouts[at] !== null))
-    const gone = await asWorker((mine) =>
-      ask('ack', [queue, mine, me.now(), ids, isKeyed, dead.size === 0 ? null : abouts]),
-    )
+    const dead = abouts.some((about) => about !== null) ? abouts : null
+    const answers = await asWorker((mine) => ask('ack', [queue, mine, me.now(), ids, isKeyed, dead]))
     for (const id of ids) leased.delete(id)
     if (isKeyed) turned()
-    await ended(
-      gone.map(({ size }) => size),
-      dead.size === 0 ? 0 : gone.filter(({ id }) => dead.has(id)).length,
-    )
+    for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
   }
   const toServer = (entry: Entry<A>): Entry<A> => {
     const { firstAttemptAt: at } = entry

@@ -91,11 +91,11 @@ begin
     order by first.n returning item.id, item.worker;
 end $$;
 
--- Leases retries that are due, then new items. The last row has the id -1 and the next due time of a retry.
+-- Leases retries that are due, then new items. The last row has the id -1 and the due time of the next retry.
 -- No row: the worker is gone. The bounds "from" skip index entries of rows that were leased before.
 create or replace function ${schema}.lease(
   q text, me bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
-returns table (id bigint, due bigint, about text, item text, size float8, keyed boolean) ${STEADY_PLAN} as $$
+returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} as $$
 #variable_conflict use_column
 begin
   perform from ${schema}.worker w where w.id = me for key share;
@@ -108,20 +108,22 @@ begin
   new as materialized (
     select i.ctid as place from ${schema}.item i
     where i.queue = q and i.worker is null and i.turn and i.due = 0 and i.id > id_from
-    order by i.id limit news for update skip locked)
-  update ${schema}.item i set worker = me
-  where i.ctid = any(array(select place from old union all select place from new))
-  returning i.id, i.due, i.about, i.item, i.size, i.key is not null;
+    order by i.id limit news for update skip locked),
+  taken as (
+    update ${schema}.item i set worker = me
+    where i.ctid = any(array(select place from old union all select place from new))
+    returning i.id, i.due, i.about, i.item, i.key)
+  select t.id, t.due, t.about, t.item, t.key is not null from taken t order by t.due = 0, t.due, t.id;
   return query select -1::bigint, (
     select i.due from ${schema}.item i where i.queue = q and i.worker is null and i.turn
-      and i.due >= greatest(due_from, 1) order by i.due limit 1), null, null, 0::float8, false;
+      and i.due >= greatest(due_from, 1) order by i.due limit 1), null, null, false;
 end $$;
 
 -- Removes items that ended. Those with an "about" are dead letters; it is '' if the item could not be read.
 -- Then it is the turn of the next item of each key.
 create or replace function ${schema}.ack(
   q text, mine bigint[], at bigint, ids bigint[], keyed boolean, abouts text[])
-returns table (id bigint, size float8) ${STEADY_PLAN} as $$
+returns table (gone int, size float8, dead int) ${STEADY_PLAN} as $$
 #variable_conflict use_column
 declare keys text[];
 begin
@@ -131,18 +133,18 @@ begin
     ${lockKeys('keys')}
   end if;
   if abouts is null then
-    return query delete from ${schema}.item i where i.id = any(ids) and i.worker = any(mine)
-      returning i.id, i.size;
+    return query with gone as (
+      delete from ${schema}.item i where i.id = any(ids) and i.worker = any(mine) returning i.size)
+    select count(*)::int, coalesce(sum(g.size), 0), 0 from gone g;
   else
     return query with gone as (
       delete from ${schema}.item i using unnest(ids, abouts) with ordinality k (id, about, n)
-      where i.id = k.id and i.worker = any(mine)
-      returning i.id, i.key, i.size, i.item, k.about, k.n),
+      where i.id = k.id and i.worker = any(mine) returning i.key, i.size, i.item, k.about, k.n),
     buried as (
       insert into ${schema}.dead (queue, at, key, size, about, item)
       select q, at, g.key, g.size, nullif(g.about, ''), g.item from gone g
       where g.about is not null order by g.n)
-    select g.id, g.size from gone g;
+    select count(*)::int, coalesce(sum(g.size), 0), count(g.about)::int from gone g;
   end if;
   if keys is not null then
     update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (

@@ -43,7 +43,6 @@ export interface LeasedRow {
   readonly due: string | null
   readonly about: string | null
   readonly item: string
-  readonly size: number
   readonly keyed: boolean
 }
 
@@ -63,7 +62,7 @@ interface Rows {
   readonly renew: { readonly alive: boolean; readonly gone: number; readonly now: string }
   readonly enqueue: { readonly id: string; readonly worker: string | null }
   readonly lease: LeasedRow
-  readonly ack: { readonly id: string; readonly size: number }
+  readonly ack: { readonly gone: number; readonly size: number; readonly dead: number }
   readonly nack: unknown
   readonly retire: unknown
   readonly count: {
