@@ -36,7 +36,13 @@ describe('PostgreSQL', async () => {
     const { view, kill } = virtualPool(pool, clock, bell)
     const outbox = open<number>({ pool: view, queue: place, schema, leaseTime }, { codec, clock })
     const close = (): Promise<void> => outbox.close().catch(() => undefined)
-    return { outbox: { ...outbox, close }, kill: () => (kill(), void close()) }
+    const crashed = (): void => {
+      kill()
+      void close()
+      // An idle worker looks in real time. Here it hears a bell after the end of the lease.
+      clock.schedule(50_000, () => bell.forEach((hear) => hear(place)))
+    }
+    return { outbox: { ...outbox, close }, kill: crashed }
   })
   registerLaws({ test }, shared, { runs: runs(0.2) })
 })

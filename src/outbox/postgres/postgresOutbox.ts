@@ -204,8 +204,10 @@ const postgresOutbox = <A>(
   }
   const heard = (): void => {
     leases.mayHaveMore()
-    arm()
     lookAgain()
+    // An idle worker looks on when it knows of items that wait.
+    if (waiting() === 0 && clock.monotonic() - countedAt >= LOOK_EVERY) recount().then(arm, arm)
+    else arm()
   }
   const bell = bellOf(pool, schema, queue, clock, () => ask('ring', [queue]), heard)
   /** New items are free for all workers. */
