@@ -148,6 +148,7 @@ const play = async ({ first, last, earlier, isShared, sends }: World, change: Ch
   ])
   defects = 0
   await clock.run(destination.close({ timeout: 200 }))
+  await clock.advance(0)
   expect([defects, clock.pending(), idleAt < Infinity]).toEqual([isOpen ? 0 : 1, 0, true])
   expect(clock.monotonic() - END).toBeLessThanOrEqual(1_200)
   return [openAt, failures]
