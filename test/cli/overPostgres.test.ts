@@ -1,12 +1,11 @@
 /** Commands over a real PostgreSQL. Left out if there is no server. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
-import { newSchema, programs } from '../support/postgres.js'
+import { newSchema } from '../support/postgres.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { headrace, receiverOf, scratch, start, track } from './inProcess.ts'
 
-const withServer = programs.initdb === '' ? describe.skip : describe
-withServer('commands over PostgreSQL', async () => {
+describe('commands over PostgreSQL', async () => {
   const { pool, schema, url } = await openSchema()
   const at = (queue: string) => ['--outbox', url, '--queue', queue, '--schema', schema]
   const waiting = async (queue: string) =>

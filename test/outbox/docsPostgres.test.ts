@@ -1,9 +1,9 @@
 /** The code blocks of the pages about PostgreSQL, over a real one. Left out if there is no server. */
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { loopbackReceiver } from '../../src/testing/index.ts'
 import { checkExamples, collectExamples, type Fence } from '../support/examples.ts'
-import { programs, sharedPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/postgres.js'
 
 const LIMIT = 30_000
 const fences = collectExamples().filter(({ file }) => /docs\/(outbox|scale)\.md/.test(file))
@@ -27,16 +27,17 @@ process.emit('SIGTERM')
 console.log(await status('/readyz'), await status('/healthz')) // => 503 200
 `
 
-test.skipIf(programs.initdb === '')('they run', { timeout: 2 * LIMIT }, async () => {
+test('they run', { timeout: 2 * LIMIT }, async () => {
   const { url } = await sharedPostgres()
   const hook = await loopbackReceiver()
   const own = { DATABASE_URL: url, WRITE_KEY: 'wk', HOOK_URL: hook.url, PORT: '0', DRAIN: '200' }
-  Object.assign(process.env, own)
+  for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value)
   const serves = ({ text }: Fence): boolean => text.includes('/readyz')
   const texts = blocks.map((fence) => fence.text + (serves(fence) ? DRIVER : ''))
   const run = blocks.map((fence, at) => ({ ...fence, flags: [], text: texts[at] ?? '' }))
   expect([run.length, run.filter(serves).length, statements.length > 3]).toEqual([3, 1, true])
   expect(await checkExamples(run, LIMIT)).toEqual(run.map(() => []))
+  vi.unstubAllEnvs()
   const pool = new pg.Pool({ connectionString: url })
   await pool.query('create role app')
   for (const { text } of statements) await pool.query(text)

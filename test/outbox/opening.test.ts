@@ -3,7 +3,8 @@ import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { constVoid, identity } from 'fp-ts/lib/function.js'
 import { Subject, of } from 'rxjs'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { aroundEach, describe, expect, it, vi } from 'vitest'
 import { createClient, storedMessages, type Message } from '../../src/client/index.ts'
 import { createCollector } from '../../src/collector/index.ts'
 import { storedEvents } from '../../src/destination/index.ts'
@@ -16,11 +17,15 @@ import { openOver, track } from '../destination/virtual.ts'
 
 /** Of the machine and of the relay. Not the timers of the process, which undici would lose. */
 let clock = virtualClock()
-beforeEach(() => {
+// Parts that other files of this process left behind keep the machine's time.
+const own = new AsyncLocalStorage<boolean>()
+aroundEach(async (run) => {
   clock = virtualClock()
-  vi.spyOn(systemClock, 'schedule').mockImplementation((...given) => clock.schedule(...given))
+  const { schedule } = systemClock
+  const spy = vi.spyOn(systemClock, 'schedule')
+  spy.mockImplementation((...given) => (own.getStore() ? clock.schedule(...given) : schedule(...given)))
+  await own.run(true, run).finally(() => spy.mockRestore())
 })
-afterEach(() => vi.restoreAllMocks())
 
 /** How `opened` is answered: when, and whether it is open then. The last is repeated. */
 interface Try {

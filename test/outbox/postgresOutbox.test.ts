@@ -239,7 +239,9 @@ describe('PostgreSQL', async () => {
     const accepted: string[] = []
     const seen = new Set(
       await drained(many, async () => {
-        for (const list of chunksOf(5)(texts(300))) {
+        const lists = chunksOf(5)(texts(300))
+        for (let n = 0; n < lists.length || proxy.cuts() < least; n++) {
+          const list = lists[n % lists.length] ?? []
           const enqueue = async () => many.workers[0]?.enqueue(list)
           const answers = (await enqueue().catch(() => [])) ?? []
           if (answers.length > 0 && answers.every(isRight)) accepted.push(...list)
@@ -249,17 +251,12 @@ describe('PostgreSQL', async () => {
     )
     expect(accepted.filter((item) => !seen.has(item))).toEqual([])
     expect(accepted.length).toBeGreaterThan(100)
-    expect(proxy.cuts()).toBeGreaterThanOrEqual(least)
     await through.end()
     await proxy.close()
   })
 
   test('a pool of one, PgBouncer and the clocks of hosts', async () => {
-    const { port, stop } = await startPgbouncer({
-      port: Number(new URL(url).port),
-      url,
-      stop: async () => undefined,
-    })
+    const { port, stop } = await startPgbouncer({ port: Number(new URL(url).port) })
     const bounced = new pg.Pool({ connectionString: url.replace(/:\d+\//, `:${String(port)}/`) })
     const single = new pg.Pool({ connectionString: url, max: 1 })
     const wrong = { ...systemClock, now: () => Date.now() + 600_000 }

@@ -17,4 +17,4 @@ interface ServerOptions {
 export declare const startPostgres: (options?: ServerOptions) => Promise<PostgresServer>
 export declare const sharedPostgres: () => Promise<PostgresServer>
 export declare const newSchema: () => string
-export declare const startPgbouncer: (server: Server, connections?: number) => Promise<Server>
+export declare const startPgbouncer: (server: Pick<Server, 'port'>, connections?: number) => Promise<Server>
