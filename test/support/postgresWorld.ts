@@ -2,7 +2,10 @@
 import pg from 'pg'
 import { afterAll } from 'vitest'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
+import type { Awaitable } from '../../src/core/awaitable.ts'
 import type { OutboxFactoryOptions } from '../../src/outbox/factory.ts'
+import type { Outbox } from '../../src/outbox/index.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
 import { newSchema, sharedPostgres } from './postgres.js'
 
@@ -19,13 +22,65 @@ export const openSchema = async () => {
   return { pool, schema, url }
 }
 
+/** What happens to a statement: its connection breaks before it runs, or its answer is lost. */
+export type Faults = (text: string, values: ReadonlyArray<unknown>) => 'breaks' | 'loses' | undefined
+
+/** Every eighth statement fails. The answer of a lease or of a result is lost as often as it does not run. */
+export const brokenConnections = (seed: number): Faults => {
+  const random = seededRandom(seed)
+  return (text, values) => {
+    // A close that fails leaves its leases to their time, for which the laws do not wait.
+    const isClose = text.includes('.retire(') && values[2] === null
+    if (isClose || random() > 1 / 8) return undefined
+    return /\.(lease|ack|nack|renew)\(/.test(text) && random() < 1 / 2 ? 'loses' : 'breaks'
+  }
+}
+
+/** An outbox whose calls are made again until they are answered, as the relay and a host do. */
+export const untilAnswered = <A>(outbox: Outbox<A>): Outbox<A> => {
+  const again =
+    <I extends unknown[], O>(call: (...given: I) => Awaitable<O>) =>
+    async (...given: I): Promise<O> => {
+      for (;;) {
+        try {
+          return await call(...given)
+        } catch (error) {
+          brokenOnly(error)
+        }
+      }
+    }
+  const { enqueue, lease, ack, nack, addDeadLetter, dead, opened, close } = outbox
+  return {
+    ...outbox,
+    ...(opened && { opened: again(opened) }),
+    ...(addDeadLetter && { addDeadLetter: again(addDeadLetter) }),
+    enqueue: again(enqueue),
+    lease: again(lease),
+    ack: again(ack),
+    nack: again(nack),
+    dead: { ...dead, list: again(dead.list), redrive: again(dead.redrive), purge: again(dead.purge) },
+    close: (options) => close(options).catch(brokenOnly),
+  }
+}
+const BROKEN = 'the connection broke'
+const brokenOnly = (error: unknown): void => {
+  if (!(error instanceof Error && error.message.includes(BROKEN))) throw error
+}
+
 /** The pool as one process has it. `kill`: its statements fail from now on. */
-export const virtualPool = (pool: Pool, clock: VirtualClock, bell: Set<(queue: string) => void>) => {
+export const virtualPool = (
+  pool: Pool,
+  clock: VirtualClock,
+  bell: Set<(queue: string) => void>,
+  faultOf: Faults = () => undefined,
+) => {
   let isDead = false
   const view: Pool = {
     query: (query) => {
       if (isDead) return Promise.reject(new Error('it was killed'))
       const values = query.values ?? []
+      const fault = faultOf(query.text, values)
+      if (fault === 'breaks') return Promise.reject(new Error(BROKEN))
       if (query.text.includes('pg_notify')) for (const hear of bell) hear(String(values[0]))
       const answer = pool.query({ ...query, values }).then((result) => {
         // The server's clock is the world's.
@@ -33,6 +88,7 @@ export const virtualPool = (pool: Pool, clock: VirtualClock, bell: Set<(queue: s
           ...(row as object),
           ...('now' in (row as object) && { now: clock.now() }),
         }))
+        if (fault === 'loses') throw new Error(BROKEN)
         return { rows }
       })
       return clock.hold(answer)

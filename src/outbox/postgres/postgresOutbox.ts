@@ -131,7 +131,7 @@ const postgresOutbox = <A>(
 ): TransactionalOutbox<A> => {
   const { pool, queue, schema, leaseTime, keepDead, maxCount, maxBytes } = options
   const own = ownContext()
-  const { ask, enqueueText, ringText } = statementsOf(pool, schema, options.prepare)
+  const { ask, enqueueText, enqueueOneText, ringText } = statementsOf(pool, schema, options.prepare)
   const me = workerOf(ask, queue, clock, leaseTime)
   let counts = { waiting: 0, bytes: 0, dead: 0 }
   let evictedDeadLetters = 0
@@ -350,7 +350,9 @@ const postgresOutbox = <A>(
         if (refusal !== undefined) return left(refusal)
       }
       const run = runIn(client)
-      await run(enqueueText, valuesOf(offers, null))
+      const [one, ...others] = offers
+      if (one?.key === null && others.length === 0) await run(enqueueOneText, [queue, one.size, one.text])
+      else await run(enqueueText, valuesOf(offers, null))
       if (options.notify) await run(ringText, [queue])
       own(bell.lookSoon)
       return right(undefined)
