@@ -271,6 +271,42 @@ const latency = async () => {
   ]
 }
 
+/** Commits a second of a host that stores a row of its own, and with it a plain row, or an event by `enqueueIn`. */
+const commits = async (rounds) => {
+  await pool.query('create table own (id bigserial primary key, item text)')
+  await pool.query('create table event (id bigserial primary key, item text)')
+  const outbox = postgres({ pool, queue: 'bench', listen: false })({ codec })
+  const adds = [
+    (client) => client.query('insert into event (item) values ($1)', [BODY]),
+    (client) => outbox.enqueueIn(client, [BODY]),
+  ]
+  const found = adds.map(() => [])
+  const rate = async (add) => {
+    let count = 0
+    const start = performance.now()
+    const host = async () => {
+      const client = await pool.connect()
+      for (; since(start) < 1.5; count++) {
+        await client.query('begin')
+        await client.query('insert into own (item) values ($1)', ['x'])
+        await add(client)
+        await client.query('commit')
+      }
+      client.release()
+    }
+    await times(4, host)
+    await pool.query('truncate headrace.item, own, event')
+    return count / since(start)
+  }
+  for (let round = -1; round < 2 * rounds; round++)
+    for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) {
+      const seen = await rate(adds[at])
+      if (round >= 0) found[at].push(seen)
+    }
+  await outbox.close()
+  return [beside('commits with enqueueIn beside a plain insert', 'a second', found[1], found[0], '>= 0.9')]
+}
+
 const leases = async () => {
   await pool.query('alter table headrace.item set (autovacuum_enabled = false)')
   const drained = async (what, count, keyOf) => {
@@ -320,7 +356,7 @@ const size = async () => {
   return [...rows, await measured('120,000 beside a transaction of 60 s', held)]
 }
 
-const parts = { rates, calls, workers, latency, leases, size }
+const parts = { rates, calls, workers, latency, commits, leases, size }
 export const run = async ({ rounds = 5 }) => {
   if (server.url === undefined) return [{ what: 'no PostgreSQL was found', unit: '' }]
   await migrate(pool)

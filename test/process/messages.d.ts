@@ -10,3 +10,4 @@ export interface TrackCall {
 export declare const nameOf: (number: number) => string
 export declare const callOf: (name: string) => TrackCall
 export declare const WINDOW: number
+export const keyOf: (name: string) => string

@@ -18,3 +18,6 @@ export const callOf = (name) => {
 
 /** Milliseconds for the attempts at a message whose events are shared by workers. */
 export const WINDOW = 30_000
+
+/** The key of a name where the order is kept. All names of a key are of one worker of four. */
+export const keyOf = (name) => `k${Number(name.slice(1)) % 28}`

@@ -1,11 +1,11 @@
-// A host that sends messages until it is killed: `pipeline.js destination|early|client|operators|collector FOLDER|postgres://… URL`.
+// A host that sends messages until it is killed: `pipeline.js destination|ordered|early|client|operators|collector FOLDER|postgres://… URL`.
 // Over PostgreSQL it is one of several workers. It reads names on stdin.
 // On stdout it tells, a line each and at once, each offered, accepted and ended message, and at the end its totals.
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Subject, pipe } from 'rxjs'
-import { WINDOW, callOf } from './messages.js'
+import { WINDOW, callOf, keyOf } from './messages.js'
 
 const CALLERS = 32
 /** The host of a client asks from time to time whether its calls are stored. */
@@ -46,7 +46,8 @@ setInterval(() => process.ppid !== parent && process.exit(1), 1_000).unref()
 const sendByDestination = async () => {
   const { webhookDestination } = await import('../../dist/destination/index.js')
   const settings = { sharedSecret: 'correct horse', webhooks: [{ url }] }
-  const destination = webhookDestination(settings, { ...options, maxInFlight: 64 })
+  const order = kind === 'ordered' && { orderBy: ({ event }) => keyOf(event) }
+  const destination = webhookDestination(settings, { ...options, ...order, maxInFlight: 64 })
   tellOutcomes(destination)
   process.on('SIGINT', () => void destination.close({ timeout: Infinity }))
   const call = async () => {
@@ -174,6 +175,7 @@ const sendByCollector = async () => {
 
 const send = {
   destination: sendByDestination,
+  ordered: sendByDestination,
   early: sendByDestination,
   client: sendByClient,
   operators: sendByOperators,
