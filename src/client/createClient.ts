@@ -10,7 +10,6 @@ import { trackingFrame } from '../event/trackingMessage.ts'
 import { bareIngestion } from '../http/bareIngestion.ts'
 import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely, isListening } from '../log/listeners.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
 import type { CorruptRecord } from '../outbox/factory.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
@@ -57,7 +56,7 @@ const batchSink = ({ requests, sink, timeout }: ClientSettings, sent: Sent): Sin
 }
 
 /** A batch holds messages in their order, up to the count and bytes of the options. */
-const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape<Message, SentBatch> => {
+const batches = (settings: ClientSettings, sent: Sent): Shape<Message, SentBatch> => {
   const { size: count, maxBatchBytes, flushAfter: delay, concurrency } = settings
   const bytes = maxBatchBytes - FRAME_BYTES + COMMA
   return {
@@ -74,9 +73,8 @@ const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape
     },
     isBatch: true,
     maxHold: MAX_HOLD,
-    attempted: (attempt) => {
+    attempted: () => {
       sent.attempts++
-      onEvent(attempt)
     },
   }
 }
@@ -114,9 +112,9 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
 ): Client<E, T> => {
   const settings = checkClientOptions(writeKey, options)
   const { clock, random, retry, timeout, enabled, overflow, drainOnExit, maxMessageBytes } = settings
-  const { maxCount, maxBytes } = settings
+  const { maxCount, maxBytes, name: from } = settings
   const own = ownContext()
-  const life = lifecycle<CloseResult<Message>>(clock, settings)
+  const life = lifecycle<CloseResult<Message>>(clock, from, settings)
   const { now, onEvent, defectIn: failedIn } = life
   const hears = isListening(settings)
 
@@ -149,8 +147,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   let isClosed = false
 
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
-    ...{ sink, outbox, retry, clock, random, onEvent, hears, limit },
-    shape: batches(settings, sent, onEvent),
+    ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit },
+    // Its logger listens to attempts.
+    hears: (tag) => tag === 'Attempted' || hears(tag),
+    shape: batches(settings, sent),
     isFull: () => boundFor(largest) !== undefined,
     isItem: isMessage,
     ...(behind && { isStoring: behind.isStoring, storeChanged: behind.storeSoon }),
@@ -166,7 +166,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
 
   const encode = encoder(
     settings,
-    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
+    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     () => hears('UnknownKeys'),
   )
 
@@ -209,7 +209,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return left(refusal)
   }
   const tellRefusal = (refusal: Refusal): void => {
-    onEvent({ _tag: 'NotAccepted', at: now(), refusal })
+    onEvent({ _tag: 'NotAccepted', at: now(), from, refusal })
     refusals.next(refusal)
   }
 

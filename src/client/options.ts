@@ -7,7 +7,7 @@ import { isLeft, mapLeft } from 'fp-ts/lib/Either.js'
 import type { Type } from 'io-ts'
 import { backgroundClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
-import { anyOf, clockOption, decodeOptions, flag, func, oneOf, option } from '../core/options.ts'
+import { anyOf, clockOption, decodeOptions, flag, func, oneOf, option, text } from '../core/options.ts'
 import { optional, optionalKey, strict, wholeNumber, withDefault, type Decoded } from '../core/options.ts'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
@@ -33,6 +33,8 @@ export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
 
 /** Options beside the write key. Numbers are whole and from 1 unless another range is given. */
 export interface ClientOptions {
+  /** `from` in its log events. Default `client`. */
+  readonly name?: string
   /** Messages in a batch; 1 sends each at once. Default 20. */
   readonly size?: number
   /** Another name for `size`. If both are given, the smaller one counts. */
@@ -137,6 +139,7 @@ const partOfCall = <A>(part: Type<A, unknown>) =>
   option(part.name, (value) => mapLeft(faultsOf)(part.decode(value)))
 
 const clientShape = {
+  name: withDefault(text, 'client'),
   size: optional(countFromOne),
   flushAt: optional(countFromOne),
   flushAfter: withDefault(

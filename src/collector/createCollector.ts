@@ -71,7 +71,7 @@ export const createCollector = (
   const { clock, maxBatchBytes, maxUploadBytes } = options
   // Destinations that an update opens belong to the collector, not to the caller of the update.
   const own = ownContext()
-  const life = lifecycle<CollectorClosing>(clock, options)
+  const life = lifecycle<CollectorClosing>(clock, 'collector', options)
   const { now, onEvent, defectIn, isClosing } = life
   const outcomes = life.stream<DestinationOutcome>('outcomes$')
   const targets = openTargets(settings, options, outcomes.next, defectIn('the close of a destination'))
@@ -99,7 +99,9 @@ export const createCollector = (
   const onAnswered = (status: number): void => {
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
-  const ingesting = ingester(options, isClosing, (event) => onEvent({ ...event, at: now() }))
+  const ingesting = ingester(options, isClosing, (event) =>
+    onEvent({ ...event, at: now(), from: 'collector' }),
+  )
 
   const limits = bodyLimits(clock, options.uploadTimeout, maxBatchBytes, maxUploadBytes)
   const failed = defectIn('the collector')

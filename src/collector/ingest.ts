@@ -213,13 +213,16 @@ export interface Ingested {
   readonly id: string | undefined
 }
 
+/** The collector adds the rest. */
+type Unsigned<E> = Omit<E, 'at' | 'from'>
+
 export type Ingester = ReturnType<typeof ingester>
 
 /** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
 export const ingester = (
   options: CheckedCollectorOptions,
   isClosing: () => boolean,
-  report: (event: Omit<UnknownKeys, 'at'> | Omit<NotAccepted, 'at'> | Omit<Defect, 'at'>) => void,
+  report: (event: Unsigned<UnknownKeys> | Unsigned<NotAccepted> | Unsigned<Defect>) => void,
 ) => {
   const { whenFull, clock } = options
   let lastTurn = Promise.resolve()

@@ -8,12 +8,10 @@ import type { SharedOptions } from '../destination/settings.ts'
 import { isSameSecret, urlsSink, webhooksOf, type Hook, type Receivers } from '../destination/urls.ts'
 import type { Event } from '../event/event.ts'
 import { bodyOf, type Payload } from '../event/payload.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { outboxOption, ownedBy } from '../outbox/lmdb/openOutbox.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { signerSource, type SecretSource } from '../signing/secret.ts'
 import { contramap } from '../sink/layer.ts'
-import { withObserver } from '../sink/observe.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import type { Collector, DestinationOutcome } from './collector.ts'
 import type { Target } from './ingest.ts'
@@ -32,8 +30,8 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout }: Shar
   const withSignature = (payload: Payload<Event>): Payload<Event> =>
     signer ? { ...payload, signature: signer()(bodyOf(payload, 0)) } : payload
   const signed = signer ? contramap(withSignature)(sink) : sink
-  return (onEvent: Listener): Receivers => ({
-    sink: withObserver({ onEvent })(withTimeout({ timeout })(signed)),
+  return (): Receivers => ({
+    sink: withTimeout({ timeout })(signed),
     exchange: () => undefined,
   })
 }
@@ -47,12 +45,12 @@ const openTarget = (
 ): Opened => {
   const { name, enabled = true, outbox: folder } = settings
   const { outbox } = checkOptions('settings', answerOfHost, { outbox: folder ?? outboxFor?.(name) })
-  const all = { ...options, ...(outbox && { outbox: ownedBy(name, outbox) }) }
+  const all = { ...options, name, ...(outbox && { outbox: ownedBy(name, outbox) }) }
   const hooksOf = webhooksOf(all)
   const hooks = settings.sink === undefined ? hooksOf(settings) : []
   const make: Parameters<typeof openDestination>[0] =
     settings.sink === undefined
-      ? (onEvent, isStopped) => urlsSink(hooks, all, onEvent, isStopped)
+      ? (isStopped) => urlsSink(hooks, all, isStopped)
       : ownSink(settings.sink, settings.sharedSecret, all)
   const destination = openDestination(make, enabled, all, (outcome) =>
     onOutcome({ destination: name, outcome }),

@@ -56,6 +56,8 @@ export interface Retryable {
   readonly status?: number
   /** Milliseconds since 1970: no attempt before (`Retry-After`). */
   readonly notBefore?: number
+  /** The gate that held it back, if that was not a `Retry-After`. */
+  readonly gate?: 'rate' | 'circuit'
   /** For logs; never holds a secret or a header's value. */
   readonly detail?: string
 }

@@ -10,7 +10,7 @@ import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely, isListening } from '../log/listeners.ts'
-import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
+import type { Attempted, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until, type CloseResult } from '../outbox/close.ts'
 import type { CorruptRecord } from '../outbox/factory.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
@@ -81,12 +81,12 @@ export const urlCounters = () => {
 
 /** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
 export const openDestination = (
-  makeReceivers: (onEvent: Listener, isStopped: () => boolean) => Receivers,
+  makeReceivers: (isStopped: () => boolean) => Receivers,
   initiallyEnabled: boolean,
   options: CheckedOptions,
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
 ): OpenDestination => {
-  const { clock, random, retry, timeout, maxInFlight, maxCount, maxBytes, orderBy } = options
+  const { clock, random, retry, timeout, maxInFlight, maxCount, maxBytes, orderBy, name: from } = options
   const urls = urlCounters()
   let enabled = initiallyEnabled
   let refusedCount = 0
@@ -94,7 +94,7 @@ export const openDestination = (
   let arriving = 0
   let arrivingBytes = 0
 
-  const life = lifecycle<CloseResult<Payload<Event>>>(clock, options, urls.onEvent, (event) => {
+  const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
   const { now, onEvent, defectIn } = life
@@ -104,7 +104,7 @@ export const openDestination = (
 
   const encode = eventEncoder(
     options,
-    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
+    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     defectIn('orderBy'),
   )
   const onCorrupt = ({ id }: CorruptRecord): void => {
@@ -129,7 +129,8 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const { sink, exchange } = makeReceivers(onEvent, () => isStopped)
+  const hears = isListening(options)
+  const { sink, exchange } = makeReceivers(() => isStopped)
   const work = relay<Payload<Event>>({
     retry,
     clock,
@@ -137,8 +138,10 @@ export const openDestination = (
     sink,
     outbox,
     shape: one(maxInFlight),
+    name: from,
     onEvent,
-    hears: isListening(options),
+    // The counts of each URL and `attempts$` listen to attempts.
+    hears: (tag) => tag === 'Attempted' || hears(tag),
     ended: (outcome) => {
       room.freed()
       onOutcome(outcome)
@@ -169,7 +172,7 @@ export const openDestination = (
     return left(refusal)
   }
   const tellRefusal = (refusal: Refusal): void => {
-    onEvent({ _tag: 'NotAccepted', at: now(), refusal })
+    onEvent({ _tag: 'NotAccepted', at: now(), from, refusal })
     refusals.next(refusal)
   }
 
@@ -297,7 +300,7 @@ export const webhookDestination = (settings: Settings, options: DestinationOptio
   const hooksOf = webhooksOf(checked)
   const hooks = hooksOf(decoded.right)
   const destination = openDestination(
-    (onEvent, isStopped) => urlsSink(hooks, checked, onEvent, isStopped),
+    (isStopped) => urlsSink(hooks, checked, isStopped),
     decoded.right.enabled ?? true,
     checked,
   )

@@ -19,6 +19,8 @@ import type { Settings } from './settings.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
 export interface DestinationOptions {
+  /** `from` in its log events. Default `destination`. */
+  readonly name?: string
   /**
    * The retry policy. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after
    * the first attempt.

@@ -10,7 +10,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { systemClock, systemRandom, type Random } from '../core/clock.ts'
 import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
-import { option, optional, optionalKey, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { option, optional, optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option, OptionShape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
@@ -174,9 +174,13 @@ export const sharedOptionsWith = <S extends OptionShape>(more: S): Option<Shared
   strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
 /** Checked options of a destination. */
-export type CheckedOptions = SharedOptions & { readonly outbox?: OutboxOption<Payload<Event>> }
+export type CheckedOptions = SharedOptions & {
+  readonly name: string
+  readonly outbox?: OutboxOption<Payload<Event>>
+}
 
 /** The options of a destination. */
 export const destinationOptions: Option<CheckedOptions> = sharedOptionsWith({
+  name: withDefault(text, 'destination'),
   outbox: optionalKey(outboxOption<Payload<Event>>()),
 })

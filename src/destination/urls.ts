@@ -5,12 +5,11 @@ import { retryable, type Verdict } from '../core/failure.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { bareWebhook } from '../http/bareWebhook.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { signerOf, type SecretSource } from '../signing/secret.ts'
 import { closeAll, firstSuccess } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
 import { makeSink, subscribeTo, type Subscribe } from '../sink/layer.ts'
-import { withObserver } from '../sink/observe.ts'
+import { reporting } from '../sink/observe.ts'
 import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -77,11 +76,9 @@ interface Url {
 export const urlsSink = (
   hooks: ReadonlyArray<Hook>,
   { clock, timeout, concurrency, maxInFlight }: SharedOptions,
-  onEvent: Listener,
   isStopped: () => boolean,
 ): Receivers => {
-  const connect = (hook: Hook): Subscribe<Payload<Event>> =>
-    subscribeTo(pipe(hook, withTimeout({ timeout }), withObserver({ onEvent })))
+  const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(pipe(hook, withTimeout({ timeout })))
   const openUrl = (hook: Hook): Url => {
     const asked = makeSink<Payload<Event>>(
       hook.name,
@@ -92,7 +89,7 @@ export const urlsSink = (
     const queue = pipe(
       asked,
       retryAfterGate(MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined)),
-      concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent }, true),
+      concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight }, true),
     )
     const url: Url = { hook, subscribe: connect(hook), isGone: false, queue }
     return url
@@ -129,5 +126,5 @@ export const urlsSink = (
     (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
     true,
   )
-  return { sink, exchange }
+  return { sink: reporting(sink), exchange }
 }

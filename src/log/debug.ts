@@ -51,6 +51,19 @@ const eventLine = (event: LogEvent): string => {
       return `unknown keys left out: ${event.keys.map((key) => key.slice(0, MAX_NAME)).join(', ')}`
     case 'Accepted':
       return `${idPrefix(event.item)}accepted`
+    case 'Redriven':
+      return `redriven: ${counted(event.ids.length, 'dead letter')}`
+    case 'Restored':
+      return `restored: ${counted(event.count, 'item')} of an earlier run`
+    case 'Corrupt':
+      return `the stored record ${event.id.slice(0, MAX_NAME)} cannot be read; it is a dead letter now`
+    case 'Skipped':
+      return `${idPrefix(event.item)}skipped`
+    case 'Held': {
+      const { item, number, sink, at, until, because } = event
+      const wait = `held for ${String(until - at)} ms (${because})`
+      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: ${wait}`
+    }
     case 'Attempted': {
       const { item, sink, number, result } = event
       const duration = String(Math.round(event.duration))
@@ -93,7 +106,7 @@ const loadDebug = (): typeof createDebug | undefined =>
  * import { debugListener, allListeners } from 'headrace/log'
  *
  * const onEvent = allListeners(debugListener())
- * onEvent({ _tag: 'Accepted', at: 0, item: 'a' })
+ * onEvent({ _tag: 'Accepted', at: 0, from: 'mine', item: 'a' })
  */
 export const debugListener = (): Listener | undefined => {
   const create = isDebugOn() ? loadDebug() : undefined

@@ -65,7 +65,7 @@ export const safeSubject = <T>(report: OnError) => {
 }
 
 /** The listeners of a destination, client or collector, its streams for the host, and its one close. */
-export const lifecycle = <Closing>(clock: Clock, options: Listening, ...own: ReadonlyArray<Listener>) => {
+export const lifecycle = <Closing>(clock: Clock, from: string, options: Listening, ...own: Listener[]) => {
   const now = steady(clock)
   const onEvent = listeners(options, ...own)
   const streams: Array<{ readonly complete: () => void }> = []
@@ -75,7 +75,7 @@ export const lifecycle = <Closing>(clock: Clock, options: Listening, ...own: Rea
   const defectIn =
     (where: string) =>
     (error: unknown): void =>
-      onEvent({ _tag: 'Defect', at: now(), where, error })
+      onEvent({ _tag: 'Defect', at: now(), from, where, error })
 
   const shutDown = async (task: () => Promise<Closing>): Promise<Closing> => {
     // A turn later, so that a close inside a callback of the close gets the same promise.

@@ -17,8 +17,9 @@ const refused = diagnostics.channel('headrace:refused')
 
 /**
  * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:notAccepted`,
- * `headrace:unknownKeys`, `headrace:accepted`, `headrace:attempted`, `headrace:urlSkipped`,
- * `headrace:waiting`, `headrace:ended`, `headrace:defect`. The message is the `LogEvent` itself, items
+ * `headrace:unknownKeys`, `headrace:accepted`, `headrace:redriven`, `headrace:restored`,
+ * `headrace:attempted`, `headrace:urlSkipped`, `headrace:held`, `headrace:waiting`, `headrace:ended`,
+ * `headrace:corrupt`, `headrace:skipped`, `headrace:defect`. The message is the `LogEvent` itself, items
  * included. Without subscribers it costs one check.
  *
  * An error that a subscriber throws ends the process: Node raises it as an uncaught exception.
@@ -29,7 +30,8 @@ const refused = diagnostics.channel('headrace:refused')
  *
  * const print = (event: unknown): void => console.log(event)
  * subscribe('headrace:accepted', print)
- * channel({ _tag: 'Accepted', at: 0, item: 'a' }) // => { _tag: 'Accepted', at: 0, item: 'a' }
+ * channel({ _tag: 'Accepted', at: 0, from: 'mine', item: 'a' })
+ * // => { _tag: 'Accepted', at: 0, from: 'mine', item: 'a' }
  * unsubscribe('headrace:accepted', print)
  */
 export const channel: Listener = (event) => {
@@ -63,7 +65,7 @@ export const callSafely = <A>(
  *
  * const seen: string[] = []
  * const onEvent = allListeners((event) => seen.push(event._tag), undefined)
- * onEvent({ _tag: 'Accepted', at: 0, item: 'a' })
+ * onEvent({ _tag: 'Accepted', at: 0, from: 'mine', item: 'a' })
  * console.log(seen) // => [ 'Accepted' ]
  */
 export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Listener => {
@@ -72,11 +74,12 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
   // One for each listener and not for each event: there are three or more events for every item.
   const safe = all.map((listener) => ({
     listener,
-    onError: (error: unknown, { _tag, at }: LogEvent): void => {
+    onError: (error: unknown, { _tag, at, from }: LogEvent): void => {
       // An error at a defect is dropped, or there could be no end of defects.
       if (_tag === 'Defect') return
       for (const other of all)
-        if (other !== listener) callSafely(other, { _tag: 'Defect', at, where: 'onEvent', error }, constVoid)
+        if (other !== listener)
+          callSafely(other, { _tag: 'Defect', at, from, where: 'onEvent', error }, constVoid)
     },
   }))
 

@@ -7,30 +7,35 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { codeOf, valueOr, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Refusal } from '../core/refusal.ts'
+import type { Refusal, Threw } from '../core/refusal.ts'
 
-/** An input was refused: it is not accepted. @inline */
-export interface NotAccepted {
-  readonly _tag: 'NotAccepted'
+/** Of each log event: milliseconds since 1970, and the name of its part. @inline */
+export interface Told {
   readonly at: number
-  readonly refusal: Refusal
+  readonly from: string
+}
+
+/** An input was refused, or a function of a pipeline threw: it is not accepted. @inline */
+export interface NotAccepted extends Told {
+  readonly _tag: 'NotAccepted'
+  readonly refusal: Refusal | Threw
 }
 
 /** An item is in the outbox. @inline */
-export interface Accepted {
+export interface Accepted extends Told {
   readonly _tag: 'Accepted'
-  readonly at: number
   readonly item: unknown
 }
 
 /** One sink's attempt has its verdict. @inline */
-export interface Attempted {
+export interface Attempted extends Told {
   readonly _tag: 'Attempted'
-  readonly at: number
   readonly item: unknown
   readonly sink: string
   /** 1 for the first. */
   readonly number: number
+  /** On the clock of `at`. */
+  readonly startedAt: number
   /** Milliseconds from the start of the attempt to its verdict. */
   readonly duration: number
   readonly result: Either<Failure, Receipt>
@@ -39,53 +44,71 @@ export interface Attempted {
 }
 
 /** The queue of this sink was full, so it was left out of this attempt. @inline */
-export interface UrlSkipped {
+export interface UrlSkipped extends Told {
   readonly _tag: 'UrlSkipped'
-  readonly at: number
   readonly item: unknown
   readonly sink: string
   readonly number: number
 }
 
 /** An attempt failed; the item waits for the next. @inline */
-export interface Waiting {
+export interface Waiting extends Told {
   readonly _tag: 'Waiting'
-  readonly at: number
   readonly item: unknown
   /** Attempts so far. */
   readonly attempts: number
   readonly failure: Failure
   /** Milliseconds from now. */
   readonly delay: number
-  /** The cause of the delay, in words: `exponential from 1s x2, full jitter` or `Retry-After`. */
+  /** The cause of the delay: `exponential from 1s x2, full jitter`, `Retry-After`, `rate`, `circuit`. */
   readonly because: string
 }
 
 /** An item has its outcome. @inline */
-export interface Ended {
+export interface Ended extends Told {
   readonly _tag: 'Ended'
-  readonly at: number
   readonly outcome: Outcome<unknown>
 }
 
 /** An event had top-level keys that no event has; they were left out. @inline */
-export interface UnknownKeys {
+export interface UnknownKeys extends Told {
   readonly _tag: 'UnknownKeys'
-  readonly at: number
   readonly keys: ReadonlyArray<string>
 }
 
 /** A sink, a store, a callback or a subscriber threw and should not. Nothing was lost by it. @inline */
-export interface Defect {
+export interface Defect extends Told {
   readonly _tag: 'Defect'
-  readonly at: number
   readonly where: string
   readonly error: unknown
 }
 
-/** An event inside a pipeline. `at` is milliseconds since 1970. */
+/**
+ * An event inside a pipeline. `at` is milliseconds since 1970, `from` the name of its part.
+ *
+ * `Redriven`: dead letters wait again. `Restored`: the store is open, and held items of an earlier process.
+ * Both count as accepted. `Corrupt`: a stored record cannot be read; it is a dead letter, and counts as
+ * rejected. `Held`: a gate holds an item back, this sink is not asked before `until` (milliseconds since
+ * 1970). `Skipped`: `splitRight` made no part of an item, or `filterRight` left it out.
+ */
 export type LogEvent =
-  NotAccepted | UnknownKeys | Accepted | Attempted | UrlSkipped | Waiting | Ended | Defect
+  | NotAccepted
+  | UnknownKeys
+  | Accepted
+  | (Told & { readonly _tag: 'Redriven'; readonly ids: ReadonlyArray<string> })
+  | (Told & { readonly _tag: 'Restored'; readonly count: number })
+  | (Told & { readonly _tag: 'Corrupt'; readonly id: string })
+  | (Told & { readonly _tag: 'Skipped'; readonly item: unknown })
+  | (Omit<UrlSkipped, '_tag'> & {
+      readonly _tag: 'Held'
+      readonly until: number
+      readonly because: 'Retry-After' | 'rate' | 'circuit'
+    })
+  | Attempted
+  | UrlSkipped
+  | Waiting
+  | Ended
+  | Defect
 
 /** Receives every log event. It must be quick. If it throws, the delivery goes on. */
 export type Listener = (event: LogEvent) => void

@@ -62,7 +62,7 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
  * import { toLogger } from 'headrace/log'
  *
  * const onEvent = toLogger(console) // or a pino logger
- * onEvent({ _tag: 'Defect', at: Date.now(), where: 'my sink', error: new TypeError('oops') })
+ * onEvent({ _tag: 'Defect', at: Date.now(), from: 'mine', where: 'my sink', error: new TypeError('oops') })
  */
 export const toLogger = (logger: Logger, options: { readonly quiet?: number } = {}): Listener => {
   const { quiet } = checkOptions('options of toLogger', loggerOptions, options)
@@ -133,6 +133,8 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
         if (outcome !== 'Delivered') writeSometimes('warn', outcome, event, { outcome })
         return
       }
+      case 'Corrupt':
+        return writeSometimes('error', 'corrupt', event, { id: event.id })
       case 'Defect': {
         const { where, error } = event
         return writeSometimes('error', `defect ${where}`, event, { where, kind: errorKind(error) })

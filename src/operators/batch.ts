@@ -117,7 +117,8 @@ interface Form<V, M, A, B> {
 const publishAsClosed =
   ({ now }: Clock) =>
   (given: ReadonlyArray<unknown>): void => {
-    for (const each of given) channel({ _tag: 'NotAccepted', at: now(), refusal: closed(each) })
+    for (const each of given)
+      channel({ _tag: 'NotAccepted', at: now(), from: 'batch', refusal: closed(each) })
   }
 
 /**
@@ -266,7 +267,7 @@ const gather = <L, V, M, A, B>(
       callSafely(
         () => form.abandon(batches, rest),
         undefined,
-        (error) => channel({ _tag: 'Defect', at: clock.now(), where: 'abandoned', error }),
+        (error) => channel({ _tag: 'Defect', at: clock.now(), from: 'batch', where: 'abandoned', error }),
       )
     })
     flush?.pipe(takeUntil(unsubscribed)).subscribe({

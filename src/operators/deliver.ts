@@ -4,12 +4,12 @@ import { whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { answerOn, lastFailureOf, STORED, type SourceAnswer } from '../core/carry.ts'
 import { messageOf } from '../core/failure.ts'
 import { systemClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
-import { kindOf } from '../core/json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, clockOption, func, guarded } from '../core/options.ts'
-import { optional, strict, wholeNumber, withDefault, type Decoded } from '../core/options.ts'
+import { optional, strict, text, wholeNumber, withDefault, type Decoded } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither, Outcome } from '../core/outcome.ts'
-import { invalid, notStored, type Fault, type Refusal } from '../core/refusal.ts'
+import { invalid, isRefusal, notStored, type Fault, type Refusal } from '../core/refusal.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
@@ -24,6 +24,8 @@ import { bulkOptions, lists, type BulkOptions } from './bulk.ts'
 
 /** Options of `deliver`. */
 export interface DeliverOptions {
+  /** `from` in its log events. Default `deliver`. */
+  readonly name?: string
   /** When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, for 4 h. */
   readonly retry?: RetryPolicy
   /**
@@ -80,6 +82,7 @@ export interface Deliver {
 }
 
 const shape = {
+  name: withDefault(text, 'deliver'),
   retry: withDefault(retryOption, standard),
   stop: optional(guarded('an Observable', isObservable)),
   maxInFlight: withDefault(wholeNumber('items', 1), 1_000),
@@ -89,6 +92,9 @@ const shape = {
   outbox: optional(guarded('an Outbox', isOutbox)),
   batch: optional(bulkOptions),
 }
+
+/** Lefts that a deliver reported: another one may receive them too. */
+const reportedLefts = new WeakSet<object>()
 
 /** Outboxes that a deliver works on. */
 const inUse = new WeakSet<object>()
@@ -113,7 +119,8 @@ const runRelay = <L, P, D>(
   options: Decoded<typeof shape>,
 ): Observable<L | Refusal | Outcome<P>> =>
   new Observable((subscriber) => {
-    const { clock, random, retry, onEvent } = options
+    const { clock, random, retry, onEvent, name } = options
+    const hears = isListening(onEvent === undefined ? {} : { onEvent })
     if (inUse.has(outbox)) {
       subscriber.error(new Error(IN_USE))
       return
@@ -147,7 +154,8 @@ const runRelay = <L, P, D>(
       isSynchronous: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
-      hears: isListening(onEvent === undefined ? {} : { onEvent }),
+      name,
+      hears,
       settled,
       ended: (outcome) => subscriber.next(outcome),
     })
@@ -160,7 +168,7 @@ const runRelay = <L, P, D>(
         const error = new Error(
           `${String(lost)} entries left the outbox without an outcome: it lost them, or could not read them`,
         )
-        work.report({ _tag: 'Defect', at: work.now(), where: 'outbox', error })
+        work.report({ _tag: 'Defect', at: work.now(), from: name, where: 'outbox', error })
       }
       // Before the end, because its subscriber may subscribe again at once.
       inUse.delete(outbox)
@@ -172,11 +180,20 @@ const runRelay = <L, P, D>(
       work.flush('end')
       endIfDone()
     }
+    const reportLeft = (ended: unknown): void => {
+      if (!isRecord(ended) || reportedLefts.has(ended)) return
+      const at = work.now()
+      if (isRefusal(ended)) work.report({ _tag: 'NotAccepted', at, from: name, refusal: ended })
+      else if (ended['_tag'] === 'Skipped')
+        work.report({ _tag: 'Skipped', at, from: name, item: ended['item'] })
+      else return
+      reportedLefts.add(ended)
+    }
     const answered = (refusal: Refusal | undefined, answer: SourceAnswer | undefined): void => {
       enqueuing--
       if (refusal !== undefined) {
         answer?.end(refusal)
-        work.report({ _tag: 'NotAccepted', at: work.now(), refusal })
+        reportLeft(refusal)
         subscriber.next(refusal)
       }
       endIfDone()
@@ -205,7 +222,8 @@ const runRelay = <L, P, D>(
     subscriber.add(stop)
     options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({
       next: stop,
-      error: (error: unknown) => work.report({ _tag: 'Defect', at: work.now(), where: 'stop', error }),
+      error: (error: unknown) =>
+        work.report({ _tag: 'Defect', at: work.now(), from: name, where: 'stop', error }),
     })
     // `stop` may have a value at once: then the source is not subscribed.
     if (isStopped()) return
@@ -219,6 +237,7 @@ const runRelay = <L, P, D>(
           const answer = answerOn(each)
           if (isLeft(each)) {
             answer?.end(each.left)
+            if (hears('NotAccepted') || hears('Skipped')) reportLeft(each.left)
             subscriber.next(each.left)
           } else offer(each.right, answer)
         },

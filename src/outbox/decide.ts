@@ -6,7 +6,6 @@
 import type { Clock, Random } from '../core/clock.ts'
 import { closedIn, expired, wasStarted, type Failure, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
-import type { Listener } from '../log/logEvent.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step, type Wait } from '../policy/step.ts'
 import type { Ack, Entry } from './outbox.ts'
@@ -48,14 +47,13 @@ export const decide = <A>(
 }
 
 /** Reports a sink that was closed while items wait for it, once. Another process may deliver them. */
-export const closedReporter = (log: Listener, now: () => number): ((failure: Failure) => void) => {
+export const closedReporter = (report: (error: Error) => void): ((failure: Failure) => void) => {
   const told = new Set<string>()
   return (failure) => {
     for (const what of closedIn(failure)) {
       if (told.has(what)) continue
       told.add(what)
-      const error = new Error(`${what}, and items wait for it: close it after its pipelines`)
-      log({ _tag: 'Defect', at: now(), where: 'a closed sink', error })
+      report(new Error(`${what}, and items wait for it: close it after its pipelines`))
     }
   }
 }

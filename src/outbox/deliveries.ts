@@ -5,7 +5,7 @@
  */
 import { isLeft, left, type Left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { type Clock, type Random, steady } from '../core/clock.ts'
+import { type Random, steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
@@ -14,9 +14,11 @@ import { allListeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
-import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import { nothingToCancel } from '../sink/layer.ts'
+import { reportedTo } from '../sink/observe.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
+import type { LedgerOptions } from './ledger.ts'
 import type { Ack, Entry } from './outbox.ts'
 import type { Write } from './storeWrites.ts'
 import type { Moment, Shape } from './take.ts'
@@ -26,13 +28,14 @@ type Changing = {
   -readonly [K in 'now' | 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil']: Moment[K]
 }
 
-export interface DeliveriesOptions<A, D> {
+export interface DeliveriesOptions<A, D> extends Pick<
+  LedgerOptions<A>,
+  'clock' | 'name' | 'onEvent' | 'hears'
+> {
   readonly sink: Sink<D>
   readonly shape: Shape<A, D>
   readonly retry: RetryPolicy
-  readonly clock: Clock
   readonly random: Random
-  readonly onEvent?: Listener | undefined
 }
 
 /** What becomes of deliveries, each in the own context. */
@@ -91,21 +94,27 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
  * @param ended nothing of a delivery runs any more, and no other one does if a delivery is no batch
  */
 export const deliveries = <A, D>(
-  { sink, shape, retry, clock, random, onEvent }: DeliveriesOptions<A, D>,
+  options: DeliveriesOptions<A, D>,
   own: OwnContext,
   at: Changing,
   save: (write: Write<A>) => void,
   ended: () => void,
 ) => {
+  const { sink, shape, retry, clock, random, name: from = 'deliver', onEvent, hears = () => true } = options
   const { toItem, isBatch, maxHold, attempted } = shape
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const subscribe = subscribeTo(sink)
+  const subscribe = reportedTo(sink)
   const log = allListeners(onEvent)
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
-  const reportClosed = closedReporter(log, now)
-  const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
+  const defect = (where: string, error: unknown): void =>
+    log({ _tag: 'Defect', at: now(), from, where, error })
+  const reportClosed = closedReporter((error) => defect('a closed sink', error))
+  const report: Listener = (event) => own(log, event)
+  /** Each attempt costs more if it is reported. */
+  const reportIfHeard = (): Listener | undefined =>
+    hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect') ? report : undefined
 
   /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
   const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number): Attempt => {
@@ -118,22 +127,17 @@ export const deliveries = <A, D>(
       if (progress.attempts > attempts) attempts = progress.attempts
       if (!isBatch) ({ lastFailure } = progress)
     }
-    return { number: attempts + 1, until: first + window, lastFailure, clock }
+    const until = first + window
+    return { number: attempts + 1, until, lastFailure, clock, report: reportIfHeard(), from }
   }
 
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
-    const { entries, item, startedAt } = delivery
+    const { entries } = delivery
     const time = now()
     at.now = time
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
-    if (attempted !== undefined) {
-      const { number, until } = attemptOf(entries, startedAt)
-      const late = time > until ? { late: time - until } : undefined
-      const duration = time - startedAt
-      const { name } = sink
-      attempted({ _tag: 'Attempted', at: time, item, sink: name, number, duration, result: verdict, ...late })
-    }
+    attempted?.()
     if (isLeft(verdict)) settleFailed(delivery, verdict, time)
     else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
@@ -182,7 +186,7 @@ export const deliveries = <A, D>(
     if (acks.length > 0) save(acks)
     if (wait === undefined) return
     const { due, delay, because, progress } = wait
-    log({ _tag: 'Waiting', at: time, item, attempts, failure: progress.lastFailure, delay, because })
+    log({ _tag: 'Waiting', at: time, from, item, attempts, failure: progress.lastFailure, delay, because })
     save(again.map((entry) => ({ entry, due })))
   }
 

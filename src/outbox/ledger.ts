@@ -9,7 +9,7 @@ import { counters, type Outcome, type Totals } from '../core/outcome.ts'
 import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
 import { allListeners, callSafely } from '../log/listeners.ts'
-import type { Listener } from '../log/logEvent.ts'
+import type { Listener, LogEvent } from '../log/logEvent.ts'
 import type { Ack, Entry, Outbox } from './outbox.ts'
 
 /** The entries accepted between two flushes. */
@@ -76,9 +76,11 @@ interface Ended<A> {
 
 export interface LedgerOptions<A> {
   readonly clock: Clock
+  /** The name of the part: `from` of its log events. Default `deliver`. */
+  readonly name?: string
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
-  readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
+  readonly hears?: (tag: LogEvent['_tag']) => boolean
   /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
   readonly ended: (outcome: Outcome<A>) => void
   /** The same for the items that have an entry, before it. It must not throw. */
@@ -93,9 +95,11 @@ export type Ledger<A> = ReturnType<typeof ledger<A>>
 export const ledger = <A>(
   outbox: Pick<Outbox<A>, 'stats' | 'watch'>,
   own: OwnContext,
-  { clock, onEvent, hears = () => true, ended, settled, isItem = () => true }: LedgerOptions<A>,
+  options: LedgerOptions<A>,
   changed: () => void,
 ) => {
+  const { clock, name: from = 'deliver', onEvent, hears = () => true, ended, settled } = options
+  const { isItem = () => true } = options
   const now = steady(clock)
   const log = allListeners(onEvent)
   /** Others change it too: only the store knows what waits. */
@@ -114,7 +118,7 @@ export const ledger = <A>(
   const defectIn =
     (where: string) =>
     (error: unknown): void =>
-      log({ _tag: 'Defect', at: now(), where, error })
+      log({ _tag: 'Defect', at: now(), from, where, error })
   const storeFailed = defectIn('outbox')
   const listenerFailed = defectIn('outcome listener')
 
@@ -123,18 +127,19 @@ export const ledger = <A>(
     const found = isShared ? 0 : Math.max(0, outbox.stats().waiting - counts.waiting())
     counts.accept(found)
     barrier.found(found)
+    if (found > 0) log({ _tag: 'Restored', at: now(), from, count: found })
   }
   opened()
 
   const accept = (item: A, id: string | undefined): void => {
     counts.accept()
     if (id !== undefined) barrier.accepted(id)
-    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
+    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), from, item })
   }
   /** A flush hears of an end after the listeners. */
   const tell = ({ outcome, entry }: Ended<A>): void => {
     isReportingDrop = outcome._tag === 'Dropped'
-    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
+    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), from, outcome })
     if (entry !== undefined) settled?.(entry.id, outcome)
     callSafely(ended, outcome, listenerFailed)
     isReportingDrop = false
@@ -148,7 +153,7 @@ export const ledger = <A>(
   const endedCorrupt = (id: string): void => {
     counts.endCorrupt()
     barrier.ended(id)
-    storeFailed(new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
+    log({ _tag: 'Corrupt', at: now(), from, id })
   }
 
   return {
@@ -171,13 +176,14 @@ export const ledger = <A>(
     accepted: (item: A, id?: string): void => {
       if (early === 0) return accept(item, id)
       early--
-      if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
+      if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), from, item })
     },
-    /** Entries that came in by another way. */
-    found: (entries: number): void => {
-      const known = Math.min(early, entries)
+    /** Dead letters wait again. */
+    redriven: (ids: ReadonlyArray<string>): void => {
+      const known = Math.min(early, ids.length)
       early -= known
-      counts.accept(entries - known)
+      counts.accept(ids.length - known)
+      if (ids.length > 0) own(log, { _tag: 'Redriven', at: now(), from, ids } as const)
     },
     /** Entries were leased. An item whose enqueue is late or failed counts as accepted when it comes out. */
     leased: (entries: ReadonlyArray<Entry<A>>): void => {

@@ -376,10 +376,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
-      const redriven = ({ length }: ReadonlyArray<string>): number => {
-        book.found(length)
+      const redriven = (ids: ReadonlyArray<string>): number => {
+        book.redriven(ids)
         lookAgain()
-        return length
+        return ids.length
       }
       const answer = whenOpen(() => outbox.dead.redrive(matches))
       return isPromiseLike(answer) ? whenStored(answer, redriven, MANY) : redriven(answer)

@@ -6,7 +6,6 @@
  * @module
  */
 import type { ClosedBy } from '../event/payload.ts'
-import type { Attempted } from '../log/logEvent.ts'
 import type { Entry, LeaseLimits } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
 
@@ -81,8 +80,8 @@ export interface Shape<A, D> {
   readonly isBatch: boolean
   /** The longest pause that the receiver may ask for with `Retry-After`, for all entries; 0 for none. */
   readonly maxHold: number
-  /** Receives each attempt. */
-  readonly attempted?: (attempt: Attempted) => void
+  /** Called at the verdict of each attempt. */
+  readonly attempted?: () => void
 }
 
 const waitUntil = (until: number): Next => ({ do: 'wait', until })

@@ -5,8 +5,9 @@
  */
 
 import { isRight } from 'fp-ts/lib/Either.js'
+import { lefts } from 'fp-ts/lib/ReadonlyArray.js'
 import type { Random } from '../core/clock.ts'
-import { carried, earliestRetry, expired as expiredFailure, isRetryable } from '../core/failure.ts'
+import { carried, earliestRetry, expired as expiredFailure, isRetryable, partsOf } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { delivered, expired, rejected } from '../core/outcome.ts'
 import type { Delivered, Expired, Progress, Rejected } from '../core/outcome.ts'
@@ -22,7 +23,7 @@ export interface Wait {
   readonly due: number
   /** Milliseconds from now, at least 1. */
   readonly delay: number
-  /** The cause of the delay: the policy's part, in the words of `show`; or `Retry-After`, also for a gate. */
+  /** The cause of the delay: the policy's part, in the words of `show`; `Retry-After`; a gate's name. */
   readonly because: string
   /** The data to store, and to give back with the next verdict. */
   readonly progress: Progress
@@ -77,6 +78,15 @@ const isGated = (failure: Failure): boolean =>
     : failure._tag === 'PartlyFailed' &&
       failure.members.every((member) => isRight(member) || !isRetryable(member.left) || isGated(member.left))
 
+/** The gate that holds back the part that may be tried first, unless that is a `Retry-After`. */
+const gateOf = (failure: Failure): string | undefined => {
+  if (failure._tag === 'Retryable') return failure.gate
+  const first = earliestRetry(failure)
+  return lefts(partsOf(failure))
+    .filter((part) => earliestRetry(part) === first)
+    .map(gateOf)[0]
+}
+
 /** When the next attempt starts, and why then. */
 const next = (
   policy: RetryPolicy,
@@ -92,8 +102,10 @@ const next = (
   const isHeldBack = honours || failure._tag === 'AllFailed' || failure._tag === 'NotAll' || isGated(failure)
   // A host's sink may give any number, so it is made whole and finite here.
   const held = isHeldBack ? Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY) : 0
-  if (held > rested) return { due: held, because: 'Retry-After' }
-  return { due: rested, because: given.by === undefined ? 'no backoff' : show(given.by) }
+  const gate = gateOf(failure)
+  if (held > rested) return { due: held, because: gate ?? 'Retry-After' }
+  const words = given.by === undefined ? 'no backoff' : show(given.by)
+  return { due: rested, because: gate === undefined ? words : `${gate}, ${words}` }
 }
 
 /**

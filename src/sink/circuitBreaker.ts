@@ -46,7 +46,8 @@ export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer =
 
     const open = (): void => {
       probeAt = now() + openTimeout
-      held = left(retryable('held', { notBefore: probeAt, detail: 'the circuit is open; not started' }))
+      const detail = 'the circuit is open; not started'
+      held = left(retryable('held', { notBefore: probeAt, gate: 'circuit', detail }))
     }
 
     return {

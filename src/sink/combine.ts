@@ -13,8 +13,9 @@ import { drainLoop } from '../core/drainLoop.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
-import { assertSink, makeSink, subscribeTo } from './layer.ts'
-import { nowOf, SHARED, type Attempt, type Sink } from './sink.ts'
+import { assertSink, makeSink } from './layer.ts'
+import { reportedTo, reporting } from './observe.ts'
+import { nowOf, partOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */
 export interface CombinationOptions {
@@ -73,7 +74,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const { called, separator } = rules
   const names = namesOf(called, sinks)
   const { name = names.join(separator) } = checkOptions(`options of ${called}`, combinationOptions, options)
-  const everyone = sinks.map((sink, at) => ({ at, subscribe: subscribeTo(sink) }))
+  const everyone = sinks.map((sink, at) => ({ at, called: sink.name, subscribe: reportedTo(sink) }))
   const nothing: ReadonlyArray<Verdict | undefined> = names.map(() => undefined)
   /** Given again if all fail as before: thousands of items with the same failure share one verdict. */
   let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
@@ -93,10 +94,10 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
     return verdict
   }
 
-  return makeSink<A>(
+  const made = makeSink<A>(
     name,
     (item, attempt, observer) => {
-      const { number, until, lastFailure, clock } = attempt
+      const { number, until, lastFailure, clock, report, from } = attempt
       const isFirst = lastFailure === undefined
       // The first attempt remembers nothing: it is most of them.
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
@@ -118,7 +119,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
-        return { number, until, lastFailure: own, clock, [SHARED]: shared }
+        return { number, until, lastFailure: own, clock, report, from, [SHARED]: shared }
       }
 
       const answer = (at: number, given: Verdict): void => {
@@ -129,7 +130,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         else if (unanswered === 0) verdict ??= together(answers)
       }
 
-      const ask = ({ at, subscribe }: (typeof everyone)[number]): void => {
+      const ask = ({ at, called, subscribe }: (typeof everyone)[number]): void => {
         running++
         const end = (): void => {
           running--
@@ -142,6 +143,13 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
           },
           complete: end,
           error: (defect) => {
+            report?.({
+              _tag: 'Defect',
+              at: nowOf(attempt),
+              from: partOf(attempt),
+              where: called,
+              error: defect,
+            })
             answer(at, E.left(retryable('defect', { detail: messageOf(defect) })))
             end()
           },
@@ -175,6 +183,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
     },
     (timeout, clock) => closeAll(sinks, timeout, clock),
   )
+  return reporting(made)
 }
 
 const FIRST_SUCCESS: Rules = {

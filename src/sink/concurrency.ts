@@ -1,15 +1,13 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import type { Observer } from 'rxjs'
 import { isTurnOver, nextTurn, steady, type Cancel } from '../core/clock.ts'
 import { drainLoop, type DrainLoop } from '../core/drainLoop.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link, type LinkedList } from '../core/linkedList.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { callSafely } from '../log/listeners.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { answer, makeLayer, nothingToCancel, type Subscribe } from './layer.ts'
-import type { Attempt, Sink } from './sink.ts'
+import { reported, reporting } from './observe.ts'
+import { partOf, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `withConcurrency`. */
 export interface ConcurrencyOptions<in A> {
@@ -19,8 +17,6 @@ export interface ConcurrencyOptions<in A> {
   readonly queue?: number
   /** The key of an item, compared as in a `Map`: each key has its own queue. Default: one queue for all. */
   readonly by?: (item: A) => unknown
-  /** Receives `UrlSkipped` for a delivery that finds no room in the queue. */
-  readonly onEvent?: Listener
 }
 
 const FULL: Verdict = left(retryable('queueFull'))
@@ -30,6 +26,7 @@ const NOT_STARTED_IN_TIME: Verdict = left(
 
 /** The deliveries of one key. */
 interface KeyQueue<A> {
+  readonly sink: string
   readonly subscribe: Subscribe<A>
   readonly concurrency: number
   readonly now: () => number
@@ -87,7 +84,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     }
     this.state = 'running'
     queue.running++
-    const cancel = queue.subscribe(this.item, attempt, this)
+    const cancel = reported(queue.sink, queue.subscribe, this.item, attempt, this)
     // It may have been cancelled before its cancel was here.
     if (this.isOver()) cancel()
     else this.cancelInner = cancel
@@ -133,7 +130,6 @@ const concurrencyOptions = strict({
   concurrency: wholeNumber('deliveries', 1),
   queue: withDefault(wholeNumber('deliveries', 0), 1_000),
   by: optional(func<(item: never) => unknown>()),
-  onEvent: withDefault(func<Listener>(), constVoid),
 })
 
 /** As `withConcurrency`. A fair one continues long starts in the next turn of the event loop. */
@@ -143,49 +139,52 @@ export const concurrencyLayer = <B>(
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
   const { by } = options
   const checked = checkOptions('options of withConcurrency', concurrencyOptions, options)
-  const { concurrency, onEvent } = checked
+  const { concurrency } = checked
   const maxCount = concurrency + checked.queue
 
   return <A extends B>(sink: Sink<A>) =>
-    makeLayer<A>(sink, (subscribe, clock) => {
-      const now = steady(clock)
-      const queues = new Map<unknown, KeyQueue<A>>()
+    reporting(
+      makeLayer<A>(sink, (subscribe, clock) => {
+        const now = steady(clock)
+        const queues = new Map<unknown, KeyQueue<A>>()
 
-      const makeQueue = (key: unknown): KeyQueue<A> => {
-        const drop = (): void => {
-          // By now the key may have a newer queue.
-          if (by !== undefined && queues.get(key) === made) queues.delete(key)
+        const makeQueue = (key: unknown): KeyQueue<A> => {
+          const drop = (): void => {
+            // By now the key may have a newer queue.
+            if (by !== undefined && queues.get(key) === made) queues.delete(key)
+          }
+          const waiting = linkedList<LimitedDelivery<A>>()
+          const limits = { sink: sink.name, subscribe, concurrency, now, drop }
+          const starting = drainLoop(() => startWaiting(made, () => isFair && isTurnOver(clock)))
+          const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
+          queues.set(key, made)
+          return made
         }
-        const waiting = linkedList<LimitedDelivery<A>>()
-        const limits = { subscribe, concurrency, now, drop }
-        const starting = drainLoop(() => startWaiting(made, () => isFair && isTurnOver(clock)))
-        const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
-        queues.set(key, made)
-        return made
-      }
 
-      return (item, attempt, observer) => {
-        const key = by?.(item)
-        const queue = queues.get(key) ?? makeQueue(key)
-        if (queue.running + queue.waiting.size() >= maxCount) {
-          const { number } = attempt
-          callSafely(onEvent, { _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number }, constVoid)
-          return answer(observer, FULL)
+        return (item, attempt, observer) => {
+          const key = by?.(item)
+          const queue = queues.get(key) ?? makeQueue(key)
+          if (queue.running + queue.waiting.size() >= maxCount) {
+            const { number, report } = attempt
+            report?.({ _tag: 'UrlSkipped', at: now(), from: partOf(attempt), item, sink: sink.name, number })
+            return answer(observer, FULL)
+          }
+          const delivery = new LimitedDelivery(queue, item, attempt, observer)
+          queue.waiting.push(delivery)
+          queue.starting.run()
+          return () => delivery.cancel()
         }
-        const delivery = new LimitedDelivery(queue, item, attempt, observer)
-        queue.waiting.push(delivery)
-        queue.starting.run()
-        return () => delivery.cancel()
-      }
-    })
+      }),
+    )
 }
 
 /**
  * Lets at most `concurrency` deliveries run at a time; the others wait in a queue, first in, first out.
  *
  * A delivery holds its place until it is complete, so a body that is still drained counts. A delivery without
- * room gets the verdict `Retryable('queueFull')` at once. One that reaches its start at or after
- * `attempt.until` gets `Retryable('late')` and is not started. A cancelled delivery frees its place.
+ * room gets the verdict `Retryable('queueFull')` at once, and is reported as `UrlSkipped`. One that reaches
+ * its start at or after `attempt.until` gets `Retryable('late')` and is not started. A cancelled delivery
+ * frees its place.
  *
  * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order
  * within a key.

@@ -10,7 +10,7 @@ import { perClock, steady, systemClock, type Cancel, type Clock } from '../core/
 import { isVerdict, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
-import { clockOf, isSink, type Attempt, type Layer, type Sink } from './sink.ts'
+import { clockOf, isSink, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /**
  * Starts a delivery and returns its teardown, which runs once: before the observer gets the end, or at the
@@ -206,6 +206,15 @@ interface Gate {
   readonly learn?: (verdict: Verdict) => void
 }
 
+/** A gate holds the item back until a moment: a closed destination names none. */
+const reportHeld = (sink: string, item: unknown, attempt: Attempt, held: Verdict): void => {
+  const { number, report } = attempt
+  if (report === undefined || held._tag === 'Right' || held.left._tag !== 'Retryable') return
+  const { notBefore: until, gate: because = 'Retry-After' } = held.left
+  if (until === undefined) return
+  report({ _tag: 'Held', at: nowOf(attempt), from: partOf(attempt), item, sink, number, until, because })
+}
+
 /** A layer that may hold deliveries back. The sinks that it is put around share its gate. */
 export const gateLayer = (open: (now: () => number) => Gate): Layer => {
   const gateOf = perClock((clock) => open(steady(clock)))
@@ -214,7 +223,10 @@ export const gateLayer = (open: (now: () => number) => Gate): Layer => {
       const { holdBack, learn } = gateOf(clock)
       return (item, attempt, observer) => {
         const held = holdBack()
-        if (held !== undefined) return answer(observer, held)
+        if (held !== undefined) {
+          reportHeld(sink.name, item, attempt, held)
+          return answer(observer, held)
+        }
         if (learn === undefined) return subscribe(item, attempt, observer)
         const onVerdict = (verdict: Verdict): void => {
           learn(verdict)

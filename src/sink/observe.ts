@@ -1,25 +1,73 @@
-import { steady } from '../core/clock.ts'
+import type { Observer } from 'rxjs'
+import type { Cancel } from '../core/clock.ts'
+import { wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
-import { makeLayer } from './layer.ts'
-import type { Layer } from './sink.ts'
+import { WithNext, makeLayer, subscribeTo, type Subscribe } from './layer.ts'
+import { clockOf, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /** Where the attempts of a sink are reported. */
 export interface ObserverOptions {
-  /** Receives `Attempted` and `Defect`. */
+  /** Receives all that is reported inside, and `Defect`. */
   readonly onEvent: Listener
 }
 
 const observerOptions = strict({ onEvent: func<Listener>() })
 
+/** Starts a delivery. If anything listens, it is an `Attempted`, unless a sink inside reported one. */
+export const reported = <A>(
+  sink: string,
+  subscribe: Subscribe<A>,
+  item: A,
+  attempt: Attempt,
+  observer: Observer<Verdict>,
+): Cancel => {
+  const { report, number, until } = attempt
+  if (report === undefined) return subscribe(item, attempt, observer)
+  const clock = clockOf(attempt)
+  const start = clock.monotonic()
+  const startedAt = nowOf(attempt)
+  let isReported = false
+  const pass = (event: LogEvent): void => {
+    if (event._tag === 'Attempted') isReported = true
+    report(event)
+  }
+  const next = (result: Verdict): void => {
+    if (!isReported && (result._tag === 'Right' || wasStarted(result.left))) {
+      const duration = clock.monotonic() - start
+      const at = nowOf(attempt)
+      const late = at > until ? { late: at - until } : undefined
+      const from = partOf(attempt)
+      report({ _tag: 'Attempted', at, from, item, sink, number, startedAt, duration, result, ...late })
+    }
+    observer.next(result)
+  }
+  return subscribe(item, { ...attempt, report: pass }, new WithNext(observer, next))
+}
+
+/** The `deliver` of sinks that report each of their attempts: nothing around them needs to look. */
+const reporters = new WeakSet<object>()
+
+export const reporting = <A>(sink: Sink<A>): Sink<A> => {
+  reporters.add(sink.deliver)
+  return sink
+}
+
+/** Starts deliveries of a sink, each of them reported. */
+export const reportedTo = <A>(sink: Sink<A>): Subscribe<A> => {
+  const subscribe = subscribeTo(sink)
+  if (reporters.has(sink.deliver)) return subscribe
+  return (item, attempt, observer) => reported(sink.name, subscribe, item, attempt, observer)
+}
+
 /**
- * Reports every verdict to `onEvent` as `Attempted`, with the time since the start, just before it is passed
- * on. A sink that errors is reported as a `Defect`. If `onEvent` throws, the delivery goes on, and `onEvent`
- * receives that error as a `Defect`, once.
+ * Gives `onEvent` all that is reported inside, beside the part that makes the attempt: `Attempted` of each
+ * sink, just before its verdict is passed on, `UrlSkipped` and `Held`. A verdict without a request (`held`,
+ * `late`, `queueFull`, `closed`) is no `Attempted`. An error of the sink is a `Defect`. If `onEvent` throws,
+ * the delivery goes on, and `onEvent` receives that error as a `Defect`, once.
  *
- * Put it inside `withConcurrency`: there it measures the attempt without the wait. Deliveries without room in
- * the queue are reported by the `onEvent` of `withConcurrency`.
+ * `deliver`, destinations and clients report the same without it.
  *
  * @throws ConfigError if `onEvent` is not a function.
  *
@@ -27,43 +75,42 @@ const observerOptions = strict({ onEvent: func<Listener>() })
  * import { flow } from 'fp-ts/lib/function.js'
  * import { withConcurrency, withObserver, sink, withTimeout } from 'headrace'
  *
- * const onEvent = console.log
  * const guarded = flow(
  *   withTimeout({ timeout: 5_000 }),
- *   withObserver({ onEvent }),
- *   withConcurrency({ concurrency: 16, onEvent }),
+ *   withConcurrency({ concurrency: 16 }),
+ *   withObserver({ onEvent: console.log }),
  * )(sink('mine', async () => 'done'))
  */
 export const withObserver = (options: ObserverOptions): Layer => {
   const { onEvent } = checkOptions('options of withObserver', observerOptions, options)
-  const report = (event: LogEvent): void => callSafely(onEvent, event, onThrown)
+  const tell = (event: LogEvent): void => callSafely(onEvent, event, onThrown)
 
-  const onThrown = (error: unknown, { _tag, at }: LogEvent): void => {
-    if (_tag !== 'Defect') onEvent({ _tag: 'Defect', at, where: 'onEvent', error })
+  const onThrown = (error: unknown, { _tag, at, from }: LogEvent): void => {
+    if (_tag !== 'Defect') onEvent({ _tag: 'Defect', at, from, where: 'onEvent', error })
   }
 
   return (sink) => {
     const { name } = sink
-    return makeLayer(sink, (subscribe, clock) => {
-      const now = steady(clock)
-      return (item, attempt, observer) => {
-        const start = clock.monotonic()
-        return subscribe(item, attempt, {
-          next: (result) => {
-            const duration = clock.monotonic() - start
-            const { number, until } = attempt
-            const at = now()
-            const late = at > until ? { late: at - until } : undefined
-            report({ _tag: 'Attempted', at, item, sink: name, number, duration, result, ...late })
-            observer.next(result)
-          },
+    return makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      const report: Listener = (event) => {
+        tell(event)
+        attempt.report?.(event)
+      }
+      return reported(
+        name,
+        subscribe,
+        item,
+        { ...attempt, report },
+        {
+          next: (verdict) => observer.next(verdict),
           complete: () => observer.complete(),
           error: (error) => {
-            report({ _tag: 'Defect', at: now(), where: name, error })
+            // The part that receives the error reports it too.
+            tell({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: name, error })
             observer.error(error)
           },
-        })
-      }
+        },
+      )
     })
   }
 }

@@ -38,6 +38,7 @@ const START_COST = 1_000
  */
 export const withRateLimit = (options: RateLimitOptions): Layer => {
   const { perSecond, burst = perSecond } = checkOptions('options of withRateLimit', rateOptions, options)
+  const gate = 'rate'
   const detail = `above ${String(perSecond)} deliveries a second; not started`
 
   return gateLayer((now) => {
@@ -56,7 +57,7 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
         return undefined
       }
       lastGiven = Math.max(free, lastGiven + START_COST)
-      return left(retryable('held', { notBefore: origin + Math.ceil(lastGiven / perSecond), detail }))
+      return left(retryable('held', { notBefore: origin + Math.ceil(lastGiven / perSecond), gate, detail }))
     }
     return { holdBack }
   })

@@ -10,6 +10,7 @@ import { steady, systemClock, type Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
 import { guarded, type WaitOptions, type Option } from '../core/options.ts'
+import type { Listener } from '../log/logEvent.ts'
 
 /**
  * The place of work that the sinks of one attempt share. A combination makes it, `post` uses it. It goes with
@@ -27,6 +28,10 @@ export interface Attempt {
   readonly lastFailure: Failure | undefined
   /** The clock on which it runs. Default: the machine's. */
   readonly clock?: Clock | undefined
+  /** Receives what happens inside, once. Undefined if nothing listens. */
+  readonly report?: Listener | undefined
+  /** The part that makes the attempt: `from` of its log events. Default `sink`. */
+  readonly from?: string | undefined
   /** @internal */
   readonly [SHARED]?: { work: unknown } | undefined
 }
@@ -36,6 +41,9 @@ export const onlyAttempt: Attempt = { number: 1, until: Infinity, lastFailure: u
 
 /** The clock of an attempt. */
 export const clockOf = ({ clock = systemClock }: Attempt): Clock => clock
+
+/** The part that makes an attempt. */
+export const partOf = ({ from = 'sink' }: Attempt): string => from
 
 /** The steady time of an attempt, to compare with its `until`. */
 export const nowOf = (attempt: Attempt): number => steady(clockOf(attempt))()

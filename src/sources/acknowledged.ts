@@ -119,9 +119,10 @@ export const acknowledged = <M, T, R>(
         let unsettled = 0
         let hasEnded = false
         let finish: (() => void) | undefined
+        const mark = () => ({ at: clock.now(), from: 'acknowledged' })
         const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
         const defect = (where: string, error: unknown): void =>
-          report({ _tag: 'Defect', at: clock.now(), where: `acknowledged: ${where}`, error })
+          report({ _tag: 'Defect', ...mark(), where: `acknowledged: ${where}`, error })
 
         const settled = (): void => {
           unsettled--

@@ -110,7 +110,7 @@ export const pull = <T, R>(
     let isWarned = false
     const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
     const defect = (where: string, error: unknown): void =>
-      report({ _tag: 'Defect', at: clock.now(), where, error })
+      report({ _tag: 'Defect', at: clock.now(), from: 'pull', where, error })
 
     const release = (output: R): void => {
       const credit = creditOf(output)
@@ -134,7 +134,8 @@ export const pull = <T, R>(
     }
 
     const receive = (item: T): void => {
-      if (isOver) report({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) })
+      if (isOver)
+        report({ _tag: 'Ended', at: clock.now(), from: 'pull', outcome: abandoned(item, 0, undefined) })
       else {
         inPipeline++
         items.next(item)

@@ -118,7 +118,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const report = (outcome: Dropped<T> | Abandoned<T>): void => {
     if (onDropped === undefined) return
     callSafely(onDropped, outcome, (error) =>
-      onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'push.onDropped', error }),
+      onEvent?.({ _tag: 'Defect', at: clock.now(), from: 'push', where: 'push.onDropped', error }),
     )
   }
 
