@@ -23,16 +23,19 @@ const ofLine = ' line 3    track    m1 '
 const unpainted = (_: string, text: string): string => text
 
 it('reports attempts, URLs that were skipped, and waits', () => {
-  const at = { at: 0, item, sink: 'http://a/' }
+  const at = { at: 0, from: 'test', item, sink: 'http://a/' }
   const attempt = { t: 'attempt', ...subject, url: 'http://a/' }
-  const attempted = { _tag: 'Attempted', ...at, number: 2, duration: 3.6 } as const
+  const attempted = { _tag: 'Attempted', ...at, number: 2, startedAt: 0, duration: 3.6 } as const
   const ok = right({ sink: 'http://a/', status: 200 })
   expect([
     newsOf({ ...attempted, result: ok }, subjectOf),
     newsOf({ ...attempted, result: left(retryable('timeout')) }, subjectOf),
     newsOf({ _tag: 'UrlSkipped', ...at, number: 1 }, subjectOf),
-    newsOf({ _tag: 'Waiting', at: 0, item, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),
-    newsOf({ _tag: 'Accepted', at: 0, item }, subjectOf),
+    newsOf(
+      { _tag: 'Waiting', at: 0, from: 'test', item, attempts: 1, failure, delay: 700, because: 'x' },
+      subjectOf,
+    ),
+    newsOf({ _tag: 'Accepted', at: 0, from: 'test', item }, subjectOf),
   ]).toEqual([
     { ...attempt, n: 2, ok: true, ms: 4, status: 200 },
     { ...attempt, n: 2, ok: false, ms: 4, reason: 'timeout' },
@@ -58,7 +61,7 @@ test.each([
   [abandoned(item, 1, failure), { n: 1, causes }, `abandoned ${ofLine} ${CAUSES}`],
   [abandoned(item, 0, undefined), { n: 0, causes: [] }, `abandoned ${ofLine} never attempted`],
 ] as const)('reports the end of an event: $_tag', (outcome, more, line) => {
-  const report = newsOf({ _tag: 'Ended', at: 0, outcome }, subjectOf)
+  const report = newsOf({ _tag: 'Ended', at: 0, from: 'test', outcome }, subjectOf)
   expect(report).toEqual({ t: 'outcome', ...subject, outcome: outcome._tag.toLowerCase(), ...more })
   expect(report && lineOf(report, unpainted)).toMatch(line)
 })

@@ -6,6 +6,7 @@ import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { webhookDestination, ConfigError } from '../../src/destination/index.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
+import { logLine } from '../../src/log/debug.ts'
 import { newFolder } from '../support/folder.ts'
 import { receiverOf } from '../support/http.ts'
 
@@ -59,12 +60,12 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
       outbox: { path },
       logger: false,
       onEvent: (event) => {
-        if (event._tag === 'Defect') log.push(String(event.error))
+        if (event._tag === 'Corrupt' || event._tag === 'Defect') log.push(logLine(event))
       },
     },
   )
   expect(await destination.idle()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
-  expect(log).toEqual(['Error: The stored record 1 cannot be read. It is a dead letter now.'])
+  expect(log).toEqual(['the stored record 1 cannot be read; it is a dead letter now'])
   await destination.close()
 })
 

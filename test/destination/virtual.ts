@@ -29,7 +29,7 @@ export const openOver = (
   options: DestinationOptions = {},
 ): OpenDestination => {
   const checked = checkOptions('options', destinationOptions, options)
-  return openDestination((onEvent, isStopped) => urlsSink(urls, checked, onEvent, isStopped), true, checked)
+  return openDestination((isStopped) => urlsSink(urls, checked, isStopped), true, checked)
 }
 
 export type Answer = (id: string, number: number, index: number) => Reply

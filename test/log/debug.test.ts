@@ -14,6 +14,12 @@ describe('logLine', () => {
       'm2: not accepted: userId: must be a string',
       'm1: accepted',
       'accepted',
+      'redriven: 2 dead letters',
+      'restored: 1 item of an earlier run',
+      'the stored record 7 cannot be read; it is a dead letter now',
+      'skipped',
+      'not accepted: the function of mapRight threw Error',
+      'm1: attempt 1 at a: held for 30 ms (rate)',
       'm1: attempt 2 at a: delivered 200 in 12 ms',
       'm1: attempt 2 at a: timeout, no verdict within 5000 ms in 12 ms',
       'm1: attempt 3 at a: skipped, its queue is full',
@@ -34,7 +40,7 @@ describe('logLine', () => {
       fc.property(
         fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u2028', '\u0085', 'é') }),
         (id) => {
-          const line = logLine({ _tag: 'Accepted', at: 0, item: { id, byteLength: 1 } })
+          const line = logLine({ _tag: 'Accepted', at: 0, from: 'test', item: { id, byteLength: 1 } })
           expect(line).toMatch(/^[^\p{Cc}\u2028\u2029]*$/u)
         },
       ),

@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Attempted, LogEvent } from '../../src/log/logEvent.ts'
 import { expired, refused, retryable, type Failure } from '../../src/core/failure.ts'
 import * as Outcome from '../../src/core/outcome.ts'
-import { invalid } from '../../src/core/refusal.ts'
+import { invalid, threw } from '../../src/core/refusal.ts'
 
 /** Part of everything that must not be logged. */
 export const SECRET = 'zqSECRETqz'
@@ -13,6 +13,8 @@ export const payload = { id: 'm1', byteLength: 12, text: SECRET, items: [SECRET]
 export const attempted = (sink: string, at: number, failure?: Failure): Attempted => ({
   _tag: 'Attempted',
   at,
+  from: 'test',
+  startedAt: at - 12,
   item: payload,
   sink,
   number: 2,
@@ -26,23 +28,40 @@ const because = 'Retry-After'
 const faults = [{ path: 'userId', message: 'must be a string' }]
 
 export const logEvents: ReadonlyArray<LogEvent> = [
-  { _tag: 'NotAccepted', at: 1, refusal: invalid(SECRET, faults) },
-  { _tag: 'NotAccepted', at: 1, refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
-  { _tag: 'Accepted', at: 1, item: payload },
-  { _tag: 'Accepted', at: 1, item: SECRET },
+  { _tag: 'NotAccepted', at: 1, from: 'test', refusal: invalid(SECRET, faults) },
+  { _tag: 'NotAccepted', at: 1, from: 'test', refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
+  { _tag: 'Accepted', at: 1, from: 'test', item: payload },
+  { _tag: 'Accepted', at: 1, from: 'test', item: SECRET },
+  { _tag: 'Redriven', at: 1, from: 'test', ids: ['1', '2'] },
+  { _tag: 'Restored', at: 1, from: 'test', count: 1 },
+  { _tag: 'Corrupt', at: 1, from: 'test', id: '7' },
+  { _tag: 'Skipped', at: 1, from: 'test', item: SECRET },
+  { _tag: 'NotAccepted', at: 1, from: 'test', refusal: threw(SECRET, 'mapRight', new Error(SECRET)) },
+  { _tag: 'Held', at: 1, from: 'test', item: payload, sink: 'a', number: 1, until: 31, because: 'rate' },
   attempted('a', 1),
   attempted('a', 1, timeout),
-  { _tag: 'UrlSkipped', at: 1, item: payload, sink: 'a', number: 3 },
-  { _tag: 'Waiting', at: 1, item: payload, attempts: 1, failure: timeout, delay: 800, because },
-  { _tag: 'Ended', at: 1, outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
-  { _tag: 'Ended', at: 1, outcome: Outcome.rejected(payload, 2, refused('status', { status: 404 })) },
-  { _tag: 'Ended', at: 1, outcome: Outcome.expired(payload, expired(33, 0, timeout, 'deadline')) },
-  { _tag: 'Ended', at: 1, outcome: Outcome.dropped(payload, 0, 'dropOldest') },
-  { _tag: 'Ended', at: 1, outcome: Outcome.abandoned(payload, 1, timeout) },
-  { _tag: 'Ended', at: 1, outcome: Outcome.abandoned(payload, 0, undefined) },
+  { _tag: 'UrlSkipped', at: 1, from: 'test', item: payload, sink: 'a', number: 3 },
+  { _tag: 'Waiting', at: 1, from: 'test', item: payload, attempts: 1, failure: timeout, delay: 800, because },
+  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
+  {
+    _tag: 'Ended',
+    at: 1,
+    from: 'test',
+    outcome: Outcome.rejected(payload, 2, refused('status', { status: 404 })),
+  },
+  {
+    _tag: 'Ended',
+    at: 1,
+    from: 'test',
+    outcome: Outcome.expired(payload, expired(33, 0, timeout, 'deadline')),
+  },
+  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.dropped(payload, 0, 'dropOldest') },
+  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.abandoned(payload, 1, timeout) },
+  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.abandoned(payload, 0, undefined) },
   {
     _tag: 'Defect',
     at: 1,
+    from: 'test',
     where: 'my sink',
     error: new TypeError(`${SECRET}\n    at ${SECRET} (${SECRET}:1:1)`),
   },

@@ -10,8 +10,8 @@ const throws = (): never => {
 }
 // The type of a listener answers nothing; an async function fits it all the same.
 const rejects: () => unknown = () => Promise.reject(new Error('oops'))
-const accepted: LogEvent = { _tag: 'Accepted', at: 3, item: 'a' }
-const defect: LogEvent = { _tag: 'Defect', at: 3, where: 'x', error: undefined }
+const accepted: LogEvent = { _tag: 'Accepted', at: 3, from: 'test', item: 'a' }
+const defect: LogEvent = { _tag: 'Defect', at: 3, from: 'test', where: 'x', error: undefined }
 
 describe('allListeners', () => {
   it.each<[string, Listener]>([
@@ -29,7 +29,7 @@ describe('allListeners', () => {
     onEvent(accepted)
     onEvent(defect)
     await turns()
-    const report = { _tag: 'Defect', at: 3, where: 'onEvent', error: new Error('oops') }
+    const report = { _tag: 'Defect', at: 3, from: 'test', where: 'onEvent', error: new Error('oops') }
     for (const seen of [before, after]) {
       expect(seen).toHaveLength(3)
       expect(seen).toEqual(expect.arrayContaining([accepted, defect, report]))
@@ -72,7 +72,8 @@ describe('channel', () =>
       seen.push(message)
       expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
     }
-    const kinds = 'notAccepted unknownKeys accepted attempted urlSkipped waiting ended defect'
+    const kinds =
+      'notAccepted unknownKeys accepted redriven restored corrupt skipped held attempted urlSkipped waiting ended defect'
     const names = kinds.split(' ')
     for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
     logEvents.forEach(channel)

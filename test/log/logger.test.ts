@@ -25,7 +25,7 @@ const logged = (options?: { readonly quiet: number }) => {
 }
 
 describe('toLogger', () => {
-  const skipped: LogEvent = { _tag: 'UrlSkipped', at: 0, item: 1, sink: A, number: 1 }
+  const skipped: LogEvent = { _tag: 'UrlSkipped', at: 0, from: 'test', item: 1, sink: A, number: 1 }
   const both = allFailed([
     { sink: 'x', failure: unavailable },
     { sink: 'y', failure: certificate },
@@ -88,11 +88,21 @@ describe('toLogger', () => {
     const { lines, onEvent } = logged()
     for (let i = 0; i <= 120; i++) {
       const at = i * 1_000
-      onEvent({ _tag: 'Ended', at, outcome: Outcome.rejected('item', 1, refused('status', { status: 404 })) })
-      onEvent({ _tag: 'Ended', at, outcome: Outcome.delivered('item', 1, { sink: A }) })
-      onEvent({ _tag: 'Defect', at, where: 'my sink', error: 'thrown' })
-      onEvent({ _tag: 'NotAccepted', at, refusal: full('a', 'count', 10) })
-      onEvent({ _tag: 'NotAccepted', at, refusal: invalid('a', [{ path: 'userId', message: 'is wrong' }]) })
+      onEvent({
+        _tag: 'Ended',
+        at,
+        from: 'test',
+        outcome: Outcome.rejected('item', 1, refused('status', { status: 404 })),
+      })
+      onEvent({ _tag: 'Ended', at, from: 'test', outcome: Outcome.delivered('item', 1, { sink: A }) })
+      onEvent({ _tag: 'Defect', at, from: 'test', where: 'my sink', error: 'thrown' })
+      onEvent({ _tag: 'NotAccepted', at, from: 'test', refusal: full('a', 'count', 10) })
+      onEvent({
+        _tag: 'NotAccepted',
+        at,
+        from: 'test',
+        refusal: invalid('a', [{ path: 'userId', message: 'is wrong' }]),
+      })
     }
     const first = [
       'warn rejected after 1 attempt: status 404',

@@ -136,8 +136,8 @@ describe('what batch hands back at unsubscribing', () => {
   it('is published without a listener, and only then', () => {
     expect(published('headrace:refused', { abandoned: () => undefined })).toEqual([])
     expect(published('headrace:refused', {})).toMatchObject([
-      { _tag: 'NotAccepted', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
-      { _tag: 'NotAccepted', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
+      { _tag: 'NotAccepted', at: 7, from: 'batch', refusal: { _tag: 'Closed', input: { text: '1' } } },
+      { _tag: 'NotAccepted', at: 7, from: 'batch', refusal: { _tag: 'Closed', input: { text: '2' } } },
     ])
   })
 
@@ -159,7 +159,7 @@ describe('what batch hands back at unsubscribing', () => {
     const abandoned = (): never => {
       throw error
     }
-    const defect = { _tag: 'Defect', at: 7, where: 'abandoned', error }
+    const defect = { _tag: 'Defect', at: 7, from: 'batch', where: 'abandoned', error }
     expect(published('headrace:defect', { abandoned })).toMatchObject([defect])
   })
 })

@@ -51,8 +51,21 @@ describe('deliver', () => {
       [3, 3_020],
     ])
     expect(seen.values).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
-    expect(told.map(({ _tag }) => _tag)).toEqual(['Accepted', 'Waiting', 'Waiting', 'Ended'])
-    expect(told[1]).toMatchObject({ delay: 1_000, attempts: 1, because: 'exponential from 1s x2' })
+    expect(told.map(({ _tag }) => _tag)).toEqual([
+      'Accepted',
+      'Attempted',
+      'Waiting',
+      'Attempted',
+      'Waiting',
+      'Attempted',
+      'Ended',
+    ])
+    expect(told[2]).toMatchObject({
+      from: 'deliver',
+      delay: 1_000,
+      attempts: 1,
+      because: 'exponential from 1s x2',
+    })
   })
 
   it('turns away what the outbox cannot keep, and goes on', () => {

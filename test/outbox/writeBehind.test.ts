@@ -34,11 +34,11 @@ describe('a client over an outbox of the host', () => {
   it('H7: logs and rejects what is no message, and sends the rest', async () => {
     const outbox = memoryOutbox<Message>()
     await outbox.enqueue([undefined, 7, { text: 'no size' }] as never)
-    const { client, ended, defects } = open({ outbox })
+    const { client, ended, told } = open({ outbox })
     client.track(event('a'))
     expect(await client.flush()).toMatchObject({ accepted: 4, delivered: 1, rejected: 3, waiting: 0 })
     expect(ended()).toEqual(['Delivered a'])
-    expect(defects()).toHaveLength(3)
+    expect(told.filter(({ _tag, from }) => _tag === 'Corrupt' && from === 'client')).toHaveLength(3)
     expect(outbox.stats()).toMatchObject({ waiting: 0, dead: 3 })
   })
 

@@ -1,8 +1,11 @@
 import { flow } from 'fp-ts/lib/function.js'
-import { right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { of } from 'rxjs'
 import { describe, expect, test } from 'vitest'
 import { onlyAttempt, withConcurrency, withObserver, withTimeout, type Attempt } from '../../src/index.ts'
-import type { Verdict } from '../../src/index.ts'
+import { deliver, lift, retryable, withCircuitBreaker, withRateLimit } from '../../src/index.ts'
+import { withRetryAfterGate, type Verdict } from '../../src/index.ts'
+import { both, exponential, limitRetries, respectRetryAfter } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
@@ -26,6 +29,8 @@ describe('reports', () => {
       {
         _tag: 'Attempted',
         at: START + 30,
+        from: 'sink',
+        startedAt: START,
         item: 'item',
         sink: 'inner',
         number: 3,
@@ -36,7 +41,7 @@ describe('reports', () => {
   test('a defect', () => {
     const error = new Error('planted')
     expect(observed({ defect: error, after: 5 })).toEqual([
-      { _tag: 'Defect', at: START + 5, where: 'inner', error },
+      { _tag: 'Defect', at: START + 5, from: 'sink', where: 'inner', error },
     ])
   })
   test('nothing of a delivery that is cancelled before its verdict', () => {
@@ -52,7 +57,7 @@ describe('reports', () => {
   })
 })
 
-test('inside a limit it measures the attempt without the wait, and the limit reports what found no room', () => {
+test('a limit inside reports the attempt without the wait, and what found no room', () => {
   const clock = virtualClock()
   const told: string[] = []
   const onEvent = (each: LogEvent): void => {
@@ -60,8 +65,8 @@ test('inside a limit it measures the attempt without the wait, and the limit rep
   }
   const guarded = flow(
     withTimeout({ timeout: 50 }),
+    withConcurrency({ concurrency: 1, queue: 1 }),
     withObserver({ onEvent }),
-    withConcurrency({ concurrency: 1, queue: 1, onEvent }),
   )(scriptedSink<number>({ clock, reply: (item) => (item === 0 ? {} : { verdict: taken, after: 10 }) }))
   for (const item of [0, 1, 2]) guarded.deliver(item, { ...onlyAttempt, clock }).subscribe()
   clock.tick(100)
@@ -85,4 +90,29 @@ describe('a listener', () => {
     expect(told).toEqual(['Attempted', 'Defect'])
     expect(heard).toEqual([taken, 'complete'])
   })
+})
+
+test.each([
+  ['rate', withRateLimit({ perSecond: 1 })],
+  ['circuit', withCircuitBreaker({ failures: 1 })],
+  ['Retry-After', withRetryAfterGate()],
+] as const)('a gate says that it holds an item back: %s', (because, gate) => {
+  const clock = virtualClock()
+  const told: LogEvent[] = []
+  const reply = (item: string): Reply =>
+    because === 'rate' || item !== 'a'
+      ? { verdict: taken }
+      : { verdict: left(retryable('status', { notBefore: clock.now() + 400 })) }
+  const held = gate(scriptedSink<string>({ name: 'crm', clock, reply }))
+  const retry = both(exponential({ base: 1 }), both(limitRetries(2), respectRetryAfter))
+  const onEvent = (event: LogEvent) => told.push(event)
+  of('a', 'b')
+    .pipe(lift(), deliver(held, { clock, name: 'mine', onEvent, retry }))
+    .subscribe()
+  const gated = told.filter(({ _tag }) => _tag === 'Held')
+  expect(gated).toMatchObject([{ from: 'mine', item: 'b', sink: 'crm', number: 1, because }])
+  const last = told.findLast((event) => event._tag === 'Waiting')
+  expect(last).toMatchObject({ item: 'b', because })
+  clock.tick(100_000)
+  expect(told.filter(({ _tag }) => _tag === 'Attempted').length).toBeGreaterThan(1)
 })
