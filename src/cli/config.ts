@@ -4,6 +4,7 @@ import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { decodeCollectorSettings, type CollectorSettings } from '../collector/settings.ts'
 import { isRecord, jsonFault } from '../core/json.ts'
 import { faultText, type Fault } from '../core/refusal.ts'
+import type { WebhookSettings } from '../destination/settings.ts'
 import type { OptionsOf } from './flags.ts'
 import { UsageError, variable, type Environment } from './options.ts'
 import { toJson, whyNot } from './report.ts'
@@ -85,9 +86,11 @@ const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<st
   for (const { id } of sources)
     if (!destinations.some((destination) => destination.sources.includes(id)))
       notes.push(`no destination is connected to the source ${plain(id)}: its events go nowhere`)
-  for (const { name, sharedSecret, webhooks = [] } of destinations) {
+  for (const { name, sharedSecret, standardSecret, webhooks = [] } of destinations) {
     const destination = `the destination ${plain(name)}`
-    if (sharedSecret === undefined && webhooks.some(({ secret }) => secret === undefined))
+    const isSigned = (each: WebhookSettings): boolean =>
+      (each.secret ?? each.standardSecret ?? sharedSecret ?? standardSecret) !== undefined
+    if (!webhooks.every(isSigned))
       notes.push(`${destination} has no sharedSecret: its receivers cannot tell who posts to them`)
     for (const url of webhooks.map((webhook) => new URL(webhook.url)))
       // Only the origin: a path or a query may be a credential.

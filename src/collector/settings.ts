@@ -16,7 +16,7 @@ import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { withEgressFaults, type Egress } from '../http/egress.ts'
-import { secretOption, secretSourceOption } from '../http/httpOptions.ts'
+import { secretOption, secretSourceOption, standardSecretOption } from '../http/httpOptions.ts'
 import { storedIn, type StoredIn } from '../outbox/lmdb/contract.ts'
 import { signerOf, type Secret } from '../signing/secret.ts'
 import { sinkOption, type Sink } from '../sink/sink.ts'
@@ -53,8 +53,9 @@ export interface WebhookDestinationSettings extends Settings, Connected {
  * A sink of your own in place of webhooks, from code only. It is closed with the collector. Up to
  * `maxInFlight` deliveries run at once: wrap it in `withConcurrency` if that is too many.
  */
-export interface SinkDestinationSettings extends Omit<Settings, 'webhooks'>, Connected {
+export interface SinkDestinationSettings extends Omit<Settings, 'webhooks' | 'standardSecret'>, Connected {
   readonly sink: Sink<Payload<Event>>
+  readonly standardSecret?: never
   readonly webhooks?: never
 }
 
@@ -95,6 +96,7 @@ const destinations = (egress: Egress | undefined) => {
       sources: list('ids of sources', 1, Infinity, text),
       outbox: optionalKey(storedIn),
       sharedSecret: optionalKey(secretSourceOption),
+      standardSecret: optionalKey(standardSecretOption),
       enabled: optional(flag),
       webhooks: optional(webhookList(egress)),
       sink: optional(sinkOption<Payload<Event>>()),

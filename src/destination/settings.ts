@@ -17,7 +17,12 @@ import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption, withEgressFaults } from '../http/egress.ts'
-import { headerNameOption, headersOption, secretSourceOption } from '../http/httpOptions.ts'
+import {
+  headerNameOption,
+  headersOption,
+  secretSourceOption,
+  standardSecretOption,
+} from '../http/httpOptions.ts'
 import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
@@ -26,6 +31,7 @@ import { loggerOption } from '../log/logger.ts'
 import { outboxOption, type OutboxOption } from '../outbox/lmdb/openOutbox.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { SecretSource } from '../signing/secret.ts'
+import type { StandardSecretSource } from '../signing/standard.ts'
 import { statusesOption } from '../sink/status.ts'
 
 /** One URL of a destination. */
@@ -36,6 +42,8 @@ export interface WebhookSettings {
   readonly headers?: Readonly<Record<string, string>>
   /** Signs the requests to this URL, in place of the destination's `sharedSecret`. */
   readonly secret?: SecretSource
+  /** Secrets of Standard Webhooks for this URL, in place of the destination's `standardSecret`. */
+  readonly standardSecret?: StandardSecretSource
   /** Trusted authorities and the client certificate. */
   readonly tls?: TlsOptions
 }
@@ -44,6 +52,11 @@ export interface WebhookSettings {
 export interface Settings {
   /** Signs every request. A function is asked at each attempt. Default: requests are not signed. */
   readonly sharedSecret?: SecretSource
+  /**
+   * Adds the headers of Standard Webhooks, beside `X-Signature`: `whsec_` and base64, a list for rotation, or
+   * a function that is asked at each attempt. Default: they are not sent.
+   */
+  readonly standardSecret?: StandardSecretSource
   /** Whether it starts switched on. Default true. */
   readonly enabled?: boolean
   /** One to five URLs. */
@@ -74,6 +87,7 @@ const urlSettings = (egress: Egress | undefined) =>
     url: urlOption(egress),
     headers: optional(headersOption()),
     secret: optionalKey(secretSourceOption),
+    standardSecret: optionalKey(standardSecretOption),
     tls: optionalKey(tlsOption),
   })
 
@@ -108,6 +122,7 @@ export const decodeSettings = (input: unknown, egress?: Egress): Either<Readonly
 const settingsOption = (egress?: Egress): Option<Settings> =>
   strict({
     sharedSecret: optionalKey(secretSourceOption),
+    standardSecret: optionalKey(standardSecretOption),
     enabled: optional(flag),
     webhooks: webhookList(egress),
   })
@@ -157,7 +172,7 @@ const sharedShape = {
   maxBodyBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   egress: optionalKey(egressOption),
   statuses: optional(statusesOption),
-  messageIdHeader: optional(headerNameOption),
+  messageIdHeader: optional(headerNameOption()),
   logger: optional(loggerOption),
   onEvent: optional(func<Listener>()),
   clock: withDefault(clockOption, systemClock),

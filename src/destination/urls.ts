@@ -5,7 +5,8 @@ import { retryable, type Verdict } from '../core/failure.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { bareWebhook } from '../http/bareWebhook.ts'
-import { signerOf, type SecretSource } from '../signing/secret.ts'
+import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
+import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstSuccess } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
 import { makeSink, subscribeTo, type Subscribe } from '../sink/layer.ts'
@@ -28,10 +29,12 @@ const deferred = (why: string): Verdict => left(retryable('held', { detail: `${w
 const CLOSING = deferred('the destination is closing')
 const GONE = deferred('the settings do not have this URL any more')
 
-/** Whether two secrets have the same text. A function is only equal to itself. */
-export const isSameSecret = (a: SecretSource | undefined, b: SecretSource | undefined): boolean => {
-  const identityOf = (secret: SecretSource | undefined): unknown =>
-    secret === undefined || typeof secret === 'function' ? secret : signerOf(secret)('same')
+type AnySecret = SecretSource | StandardSecretSource | undefined
+
+/** Whether two decoded secrets have the same text. A function is only equal to itself. */
+export const isSameSecret = (a: AnySecret, b: AnySecret): boolean => {
+  const identityOf = (secret: AnySecret): unknown =>
+    secret === undefined || typeof secret === 'function' ? secret : signerOf(secret as Secret)('same')
   return identityOf(a) === identityOf(b)
 }
 
@@ -40,22 +43,28 @@ export const isSameSecret = (a: SecretSource | undefined, b: SecretSource | unde
  * sink, and so its connections. Equal secrets keep their signer, so a body is signed once for all URLs.
  */
 export const webhooksOf = ({ egress, statuses, messageIdHeader }: SharedOptions) => {
-  let known: ReadonlyArray<{ text: string; secret: SecretSource | undefined; hook: Hook }> = []
-  return ({ webhooks, sharedSecret }: Settings): ReadonlyArray<Hook> => {
-    known = webhooks.map(({ secret: given = sharedSecret, ...entry }) => {
+  let known: ReadonlyArray<{
+    text: string
+    secret: SecretSource | undefined
+    standard: AnySecret
+    hook: Hook
+  }> = []
+  return ({ webhooks, sharedSecret, standardSecret: shared }: Settings): ReadonlyArray<Hook> => {
+    known = webhooks.map(({ secret: given = sharedSecret, standardSecret = shared, ...entry }) => {
       const text = JSON.stringify([entry.url, entry.headers, entry.tls])
       const equal = known.filter((each) => isSameSecret(each.secret, given))
-      const kept = equal.find((each) => each.text === text)
+      const kept = equal.find((each) => each.text === text && isSameSecret(each.standard, standardSecret))
       if (kept !== undefined) return kept
       const secret = equal[0]?.secret ?? given
       const hook = bareWebhook({
         ...entry,
         ...(secret && { secret }),
+        ...(standardSecret && { standardSecret }),
         ...(egress && { egress }),
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })
-      return { text, secret, hook }
+      return { text, secret, standard: standardSecret, hook }
     })
     return known.map(({ hook }) => hook)
   }

@@ -1,14 +1,17 @@
 import type { Dispatcher } from 'undici'
+import type { Fields } from '../core/json.ts'
 import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Payload } from '../event/payload.ts'
 import { signerSource, type SecretSource } from '../signing/secret.ts'
-import type { Sink } from '../sink/sink.ts'
+import { STANDARD_HEADERS, standardHeadersOf, type StandardSecretSource } from '../signing/standard.ts'
+import { clockOf, type Attempt, type Sink } from '../sink/sink.ts'
 import {
   headerNameOption,
   headersOption,
   sinkSettings,
   secretSourceOption,
+  standardSecretOption,
   urlOption,
   userAgentOption,
 } from './httpOptions.ts'
@@ -24,6 +27,11 @@ export interface WebhookOptions extends RequestOptions {
    * if it throws, or answers no secret, the attempt is a `Defect` and may be tried again.
    */
   readonly secret?: SecretSource
+  /**
+   * Adds the headers of Standard Webhooks: `whsec_` and base64, a list for rotation, or a function that is
+   * asked at each attempt. The time in them is that of the attempt. Default: they are not sent.
+   */
+  readonly standardSecret?: StandardSecretSource
   /** Milliseconds of one attempt, from its request to the status. `Infinity` for no limit. Default 5,000. */
   readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
@@ -41,14 +49,20 @@ export interface WebhookOptions extends RequestOptions {
   readonly userAgent?: string
 }
 
-const webhookOptions = sinkSettings<WebhookOptions>(({ egress, messageIdHeader }) => ({
-  url: urlOption(egress),
-  headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
+const ownNames = ({ messageIdHeader, standardSecret }: Fields): ReadonlyArray<string> => [
+  ...(typeof messageIdHeader === 'string' ? [messageIdHeader] : []),
+  ...(standardSecret === undefined ? [] : STANDARD_HEADERS),
+]
+
+const webhookOptions = sinkSettings<WebhookOptions>((given) => ({
+  url: urlOption(given['egress']),
+  headers: optional(headersOption(ownNames(given))),
   secret: optionalKey(secretSourceOption),
+  standardSecret: optionalKey(standardSecretOption),
   timeout: optional(timeLimit),
   connectWithin: optional(wholeNumber('ms', 1)),
   dispatcher: optionalKey(methods<Dispatcher>('an undici Dispatcher', 'dispatch')),
-  messageIdHeader: optional(headerNameOption),
+  messageIdHeader: optional(headerNameOption(ownNames({ ...given, messageIdHeader: undefined }))),
   userAgent: optional(userAgentOption),
 }))
 
@@ -62,7 +76,7 @@ const inHeader = (id: string): string =>
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
-  const { url, secret, messageIdHeader, dispatcher, userAgent = 'headrace/1.0' } = options
+  const { url, secret, standardSecret, messageIdHeader, dispatcher, userAgent = 'headrace/1.0' } = options
   if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
     throw new ConfigError('Invalid webhook options', [
       { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
@@ -70,8 +84,14 @@ export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const how = {
     ...options,
     ...(secret !== undefined && { signer: signerSource(secret) }),
-    ...(messageIdHeader !== undefined && {
-      headersOf: ({ id }: Payload<unknown>) => [messageIdHeader, inHeader(id)],
+    ...((messageIdHeader !== undefined || standardSecret !== undefined) && {
+      headersOf: ({ id }: Payload<unknown>, attempt: Attempt, body: Uint8Array) => {
+        const given = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(id)]
+        if (standardSecret === undefined) return given
+        const secrets = typeof standardSecret === 'function' ? standardSecret() : standardSecret
+        const headers = standardHeadersOf(secrets, inHeader(id), body, clockOf(attempt).now())
+        return [...given, ...Object.entries(headers).flat()]
+      },
     }),
   }
   return postTo(new URL(url), ['User-Agent', userAgent], how, (payload) => ({ payload }))

@@ -21,6 +21,7 @@ import {
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { secretFrom, signerFrom, type Secret, type SecretSource } from '../signing/secret.ts'
+import { standardSecretFrom, type StandardSecrets, type StandardSecretSource } from '../signing/standard.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
 import type { Sink } from '../sink/sink.ts'
 import { statusesOption, type StatusTable } from '../sink/status.ts'
@@ -87,10 +88,11 @@ const valueFault = (value: unknown): string | undefined => {
 const faultsAt = (path: string, ...messages: ReadonlyArray<string | undefined>): ReadonlyArray<Fault> =>
   messages.flatMap((message) => (message === undefined ? [] : [{ path, message }]))
 
-/** The name of a header that a sink sets. */
-export const headerNameOption: Option<string> = checked((value) =>
-  faultsAt('', typeof value === 'string' ? nameFault(value) : 'must be the name of a header'),
-)
+/** The name of a header that a sink sets. `taken`: other names of the sink. */
+export const headerNameOption = (taken: ReadonlyArray<string> = []): Option<string> =>
+  checked((value) =>
+    faultsAt('', typeof value === 'string' ? nameFault(value, taken) : 'must be the name of a header'),
+  )
 export const userAgentOption: Option<string> = checked((value) =>
   faultsAt('', value === '' ? 'must not be empty' : valueFault(value)),
 )
@@ -186,6 +188,14 @@ export const secretOption: Option<Secret> = option('a secret', (value) => {
 export const secretSourceOption = option<SecretSource>('a secret', (value) =>
   // A function's answer is checked when it is called.
   typeof value === 'function' ? right(value as () => Secret | string) : decodeOptions(secretOption, value),
+)
+
+/** Secrets of Standard Webhooks, or a function that is asked for them at each attempt. */
+export const standardSecretOption = option<StandardSecretSource>('a standard secret', (value) =>
+  // A function's answer is checked when it is called.
+  typeof value === 'function'
+    ? right(value as () => StandardSecrets)
+    : mapLeft((fault: Fault) => [fault])(standardSecretFrom(value)),
 )
 
 const requestShape = {

@@ -29,7 +29,11 @@ export interface Posting {
 /** Options of `postTo`. They are not checked here. */
 export interface PostOptions extends RequestOptions {
   /** Headers of one request: name, value, name, value. */
-  readonly headersOf?: (payload: Payload<unknown>, attempt: Attempt) => ReadonlyArray<string>
+  readonly headersOf?: (
+    payload: Payload<unknown>,
+    attempt: Attempt,
+    body: Uint8Array,
+  ) => ReadonlyArray<string>
   /** Asked at each attempt. It signs the body in place of the payload's own signature. */
   readonly signer?: (() => Signer) | undefined
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
@@ -272,7 +276,7 @@ export const postTo = <A>(
       const signer = options.signer?.()
       const wire = wireOf(payload, attempt)
       const headers = ['Content-Type', payload.contentType ?? 'application/json', ...allFixed]
-      if (headersOf !== undefined) headers.push(...headersOf(payload, attempt))
+      if (headersOf !== undefined) headers.push(...headersOf(payload, attempt, wire.bytes))
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
       const job: PostJob = { headers, body: wire.bytes, maxBody, onBody, attempt, observer, slot: undefined }

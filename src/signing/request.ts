@@ -8,6 +8,7 @@
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { constVoid } from 'fp-ts/lib/function.js'
 import { byteBuffer } from '../core/byteBuffer.ts'
+import { STANDARD_HEADERS, standardVerifierOf, type StandardSecrets } from './standard.ts'
 import { failed, verifierOf, type Mismatch, type Secrets, type VerifiedRequest } from './verify.ts'
 
 /** The used part of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
@@ -108,6 +109,36 @@ export const readRequest = (
   )
 }
 
+/** The secrets of a receiver: of `X-Signature`, of Standard Webhooks, or of both. */
+export interface VerifyKeys {
+  /** Secrets of `X-Signature`. */
+  readonly secrets?: Secrets
+  /** Secrets of Standard Webhooks. A request then needs its three headers, and is judged by them alone. */
+  readonly standardSecrets?: StandardSecrets
+  /**
+   * Whether `X-Signature` will do for a request without `webhook-signature`, until all senders have a
+   * standard secret. An old request without the three headers can then be sent again. Default false.
+   */
+  readonly migrating?: boolean
+  /** How far `webhook-timestamp` may be from now, in milliseconds. Default 300,000. */
+  readonly tolerance?: number
+  /** Milliseconds since 1970. Default: the time of the machine. */
+  readonly now?: () => number
+}
+
+/** The clock of core has it too, but loads RxJS. */
+const machineNow = (): number => Date.now()
+
+const isKeys = (given: Secrets | VerifyKeys): given is VerifyKeys =>
+  // A `Secret` has no keys of its own.
+  typeof given === 'object' && !Array.isArray(given) && Object.keys(given).length > 0
+
+const refuseUnknown = (what: string, unknown: object, known: string): void => {
+  const [name] = Object.keys(unknown)
+  if (name === undefined) return
+  throw new TypeError(`verifyRequest: unknown ${what} ${JSON.stringify(name)}: give { ${known} }`)
+}
+
 /** How a request is read. */
 export interface VerifyRequestOptions {
   /** Maximum bytes of the body. Default 1 MiB; a webhook's body has at most 64,000. */
@@ -120,7 +151,7 @@ const ONE_MEBIBYTE = 1_048_576
  * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a
  * bound, and answers its bytes too, because they cannot be read again. A body that was read before is a
  * failure that says how to mend it. Rejects only for wrong options. Nothing is read if the signature is
- * missing or malformed.
+ * missing or malformed. With `{ standardSecrets }` it verifies Standard Webhooks, which refuses old requests.
  *
  * @example
  * import { signatureOf, verifyRequest } from 'headrace/signing'
@@ -132,25 +163,37 @@ const ONE_MEBIBYTE = 1_048_576
  * // => {"type":"track","userId":"u1"}
  */
 export const verifyRequest = async (
-  secrets: Secrets,
+  secrets: Secrets | VerifyKeys,
   request: WebRequest | NodeRequest,
   options: VerifyRequestOptions = {},
 ): Promise<Either<Mismatch, VerifiedRequest>> => {
   const { maxBytes = ONE_MEBIBYTE, ...unknown } = options
-  const [name] = Object.keys(unknown)
-  if (name !== undefined)
-    throw new TypeError(`verifyRequest: unknown option ${JSON.stringify(name)}: give { maxBytes }`)
+  refuseUnknown('option', unknown, 'maxBytes')
+  const keys = isKeys(secrets) ? secrets : { secrets }
+  const { standardSecrets, migrating, tolerance = 300_000, now = machineNow, ...others } = keys
+  const { secrets: own, ...misspelt } = others
+  refuseUnknown('key', misspelt, 'secrets, standardSecrets, migrating, tolerance, now')
   try {
     const header = (name: string): unknown =>
       isWebRequest(request) ? request.headers.get(name) : request.headers[name]
-    const verifier = verifierOf(secrets, header('x-signature'))
+    const standard = STANDARD_HEADERS.map(header)
+    // A key that is there counts, also if it is undefined: an unset variable must not turn a check off.
+    const isOld =
+      migrating === true && 'secrets' in keys && (standard[2] === undefined || standard[2] === null)
+    const by = 'standardSecrets' in keys && !isOld ? 'webhook-signature' : 'X-Signature'
+    const verifier =
+      by === 'X-Signature'
+        ? verifierOf(own as Secrets, header('x-signature')) // It checks what it is given.
+        : standardVerifierOf(standardSecrets, standard, tolerance, now())
     if (verifier._tag === 'Left') return verifier
     if (Number(header('content-length')) > maxBytes) return bodyTooLarge(maxBytes)
     const body = await readRequest(request, maxBytes)
     if (body._tag === 'Left') return body
     const result = verifier.right(body.right)
     if (result._tag === 'Left') return result
-    return right({ ...result.right, body: body.right, text: Buffer.from(body.right).toString('utf8') })
+    const text = Buffer.from(body.right).toString('utf8')
+    const id = by === 'webhook-signature' && { id: String(standard[0]) }
+    return right({ ...result.right, body: body.right, text, by, ...id })
   } catch {
     return unreadable
   }

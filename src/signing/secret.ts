@@ -64,6 +64,17 @@ const face: object = Object.freeze({
   [Symbol.for('nodejs.util.inspect.custom')]: hidden,
 })
 
+/** A secret with this signer. */
+export const sealed = (signer: Signer): Secret => {
+  // The brand exists in types only, so no expression has this type by itself.
+  const secret = Object.freeze(Object.create(face)) as Secret
+  signers.set(secret, signer)
+  return secret
+}
+
+/** The signer of a value that is a secret. A WeakMap answers undefined for a value that is no object. */
+export const knownSigner = (secret: unknown): Signer | undefined => signers.get(secret as object)
+
 const secretFault = (text: unknown): string | undefined => {
   if (typeof text !== 'string') return 'must be a string'
   if (text === '') return 'must not be empty'
@@ -91,17 +102,13 @@ const secretFault = (text: unknown): string | undefined => {
 export const secretFrom = (text: unknown): Either<Fault, Secret> => {
   const message = secretFault(text)
   if (message !== undefined) return left({ path: '', message })
-  // The brand exists in types only, so no expression has this type by itself.
-  const secret = Object.freeze(Object.create(face)) as Secret
   // Without a fault it is text.
-  signers.set(secret, hmacSha1(Buffer.from(text as string)))
-  return right(secret)
+  return right(sealed(hmacSha1(Buffer.from(text as string))))
 }
 
 /** The signer of a secret, or of the text of one. A copy of a secret is none. */
 export const signerFrom = (secret: unknown): Either<Fault, Signer> => {
-  // A WeakMap answers undefined for a value that is no object.
-  const known = signers.get(secret as object)
+  const known = knownSigner(secret)
   if (known !== undefined) return right(known)
   const made = secretFrom(secret)
   return made._tag === 'Left' ? made : signerFrom(made.right)

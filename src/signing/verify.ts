@@ -21,6 +21,8 @@ export type MismatchReason =
   | 'malformed'
   /** The signature belongs to another body or to another secret. */
   | 'mismatch'
+  /** The `webhook-timestamp` is further from now than the tolerance: an old request, or a wrong clock. */
+  | 'stale'
   /** The receiver's own secret is empty, padded or none: nothing can be verified with it. */
   | 'badSecret'
   /** The body is not of the kind that this function verifies. */
@@ -53,6 +55,10 @@ export interface VerifiedRequest extends Verified {
   readonly body: Uint8Array
   /** The same as text. */
   readonly text: string
+  /** The header that it was judged by. */
+  readonly by: 'X-Signature' | 'webhook-signature'
+  /** The signed `webhook-id`; remember it, for the same message may come twice. */
+  readonly id?: string
 }
 
 /** Not verified, and why. */

@@ -11,6 +11,8 @@ import { testCertificates } from '../../src/testing/certificate.ts'
 const url = 'https://a.example/hook'
 const { client: own, selfSigned } = testCertificates()
 
+const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+
 const pathsOf = (input: unknown): ReadonlyArray<string> => {
   const decoded = decodeSettings(input)
   return decoded._tag === 'Left' ? decoded.left.map((fault) => fault.path) : []
@@ -71,6 +73,16 @@ describe('decodeSettings', () => {
     ['the same URL but for an empty query', { webhooks: [{ url }, { url: `${url}?` }] }, ['webhooks[1].url']],
     ['an empty secret', { sharedSecret: '', webhooks: [{ url }] }, ['sharedSecret']],
     ['a padded secret', { sharedSecret: 's\n', webhooks: [{ url }] }, ['sharedSecret']],
+    [
+      'a standard secret that is none',
+      { standardSecret: 'hunter2', webhooks: [{ url }] },
+      ['standardSecret'],
+    ],
+    [
+      'standard secrets of which one is none',
+      { standardSecret: [], webhooks: [{ url, standardSecret: [standardSecret, 'hunter2'] }] },
+      ['standardSecret', 'webhooks[0].standardSecret[1]'],
+    ],
     ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
     ['a misspelt entry', { webhooks: [{ url, header: {} }] }, ['webhooks[0].header']],
     ['a shared secret that is undefined', { sharedSecret: undefined, webhooks: [{ url }] }, ['sharedSecret']],
@@ -114,12 +126,13 @@ describe('decodeSettings', () => {
       url: `${url}?token=hunter2`,
       headers,
       secret: 'hunter2',
+      standardSecret: [standardSecret],
       tls: { ca: selfSigned.cert, ...own },
     }
-    const decoded = decodeSettings({ sharedSecret: 'hunter2', webhooks: [given] })
+    const decoded = decodeSettings({ sharedSecret: 'hunter2', standardSecret, webhooks: [given] })
     if (decoded._tag === 'Left') throw new Error('wrong settings')
     const shown = inspect(decoded, { depth: 9, showHidden: true }) + JSON.stringify(decoded)
-    expect(shown).not.toMatch(/hunter2|BEGIN|PRIVATE/)
+    expect(shown).not.toMatch(/hunter2|BEGIN|PRIVATE|whsec|AQEB/)
     expect(shown).toContain('X-Api-Key')
     expect(shown).toContain('https://a.example/hook')
     expect(decoded.right.webhooks[0]).toMatchObject({ url: given.url, headers, tls: given.tls })

@@ -33,18 +33,21 @@ describe('update', () => {
 
   it('changes a secret of the same URL, and keeps the connection of a URL that stays', async () => {
     const receiver = await receive()
-    const { destination } = open({ ...to(receiver), sharedSecret: 'old' })
+    const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+    const { destination } = open({ ...to(receiver), sharedSecret: 'old', standardSecret })
     const sendAndWait = async (n: number): Promise<void> => {
       await destination.send(track(n))
       await destination.idle()
     }
     await sendAndWait(1)
-    destination.update({ ...to(receiver), sharedSecret: 'old' })
+    destination.update({ ...to(receiver), sharedSecret: 'old', standardSecret: [standardSecret] })
     await sendAndWait(2)
     expect(receiver.accepted()).toBe(1)
     destination.update({ ...to(receiver), sharedSecret: 'new' })
     await sendAndWait(3)
     expect(receiver.received.map((each) => isSignedBy('new', each))).toEqual([false, false, true])
+    const isStandard = receiver.received.map(({ headers }) => 'webhook-signature' in headers)
+    expect(isStandard).toEqual([true, true, false])
     await until(() => receiver.connections() === 1)
   })
 

@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
 import Fastify from 'fastify'
 import { createServer } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:tls'
 import { inspect } from 'node:util'
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { from, of, type Observable } from 'rxjs'
@@ -38,6 +40,12 @@ const sinkTo = (target: string | WebhookOptions): ReturnType<typeof webhook> => 
 const event = payloadOf('{"type":"track","event":"Café ☕ 😀","userId":"u"}')
 const hmac = (secret: string, body: string): string => createHmac('sha1', secret).update(body).digest('hex')
 const delivered = [{ _tag: 'Right', right: { status: 200 } }]
+/** A receiver with the package: its clock is the machine's, so only the signature is checked here. */
+const asText = (receiver: Webhook, text: string, headers: IncomingHttpHeaders): string => {
+  const { 'webhook-id': id = '', 'webhook-timestamp': seconds, 'webhook-signature': given = '' } = headers
+  const signature = receiver.sign(String(id), new Date(Number(seconds) * 1_000), text)
+  return String(given).split(' ').includes(signature) ? 'verified' : 'refused'
+}
 const network = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'network' } }]
 
 describe('the request of a webhook', () => {
@@ -87,6 +95,31 @@ describe('the request of a webhook', () => {
       hmac('of the sink', event.text),
       hmac('of the sink', event.text),
     ])
+  })
+
+  it('has the headers of Standard Webhooks beside X-Signature, made at each attempt (TP4)', async () => {
+    const receiver = await receive()
+    const clock = virtualClock()
+    const [one, two] = [7, 9].map((byte) => `whsec_${Buffer.alloc(24, byte).toString('base64')}`)
+    let secrets: string | string[] = [String(one), String(two)]
+    const sink = sinkTo({ url: receiver.url, secret: 's', standardSecret: () => secrets })
+    const attempt = { ...onlyAttempt, clock }
+    await deliverOnce(sink, event, { attempt })
+    clock.tick(90_000)
+    secrets = String(two)
+    await deliverOnce(sink, payloadOf(event.text, { id: 'ü \n' }), { attempt })
+    const times = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))
+    expect(times).toEqual([0, 90].map((later) => Math.floor(clock.now() / 1_000) - 90 + later))
+    const [first, second] = receiver.received.map(({ headers, body }) => {
+      const sent = [one, two].map((each) => asText(new Webhook(String(each)), String(body), headers))
+      return [headers['x-signature'], headers['webhook-id'], ...sent]
+    })
+    const signature = hmac('s', event.text)
+    expect(first).toEqual([signature, event.id, 'verified', 'verified'])
+    expect(second).toEqual([signature, '%C3%BC%20%0A', 'refused', 'verified'])
+    secrets = 'of another form'
+    expect((await deliverOnce(sink, event, { attempt })).end).toBe('defect')
+    expect(receiver.received.length).toBe(2)
   })
 
   it('is not sent if its text was changed after sign; a copy of the same text is, also from a store', async () => {
@@ -306,6 +339,17 @@ describe('wrong options of a webhook', () => {
     return 'nothing was thrown'
   }
 
+  const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+  const standard = { url: 'https://a.example/', standardSecret }
+
+  it('the three names are free without a standard secret (TP4)', () => {
+    const headers = { 'webhook-signature': 'a', 'webhook-timestamp': '1' }
+    expect(messageOf({ url: 'https://a.example/', headers, messageIdHeader: 'webhook-id' })).toBe(
+      'nothing was thrown',
+    )
+    expect(messageOf(standard)).toBe('nothing was thrown')
+  })
+
   it('throw one error that names every fault', () => {
     const message = messageOf({
       url: 'ftp://a.example/',
@@ -336,6 +380,11 @@ describe('wrong options of a webhook', () => {
     ['a secret that is a look-alike', { url: 'https://a.example/', secret: {} }],
     ['an empty secret', { url: 'https://a.example/', secret: '' }],
     ['one header twice', { url: 'https://a.example/', headers: { 'X-Id': 'a' }, messageIdHeader: 'x-id' }],
+    ...['webhook-id', 'Webhook-Timestamp', 'webhook-signature'].flatMap<[string, unknown]>((name) => [
+      [`${name} for the id, beside a standard secret`, { ...standard, messageIdHeader: name }],
+      [`a header ${name} beside a standard secret`, { ...standard, headers: { [name]: 'a' } }],
+    ]),
+    ['a standard secret that is none', { ...standard, standardSecret: 'hunter2' }],
     ['a user agent with a line break', { url: 'https://a.example/', userAgent: 'a\nb' }],
     ['a clock that is none', { url: 'https://a.example/', clock: {} }],
     ['a metadata name', 'http://metadata.google.internal/'],
