@@ -34,7 +34,17 @@ const rowOf = ([name, what, path, args]) => {
   if (stderr) console.error(stderr)
   const works = /^\[.*\]$/m.test(stdout ?? '') ? JSON.parse(stdout) : []
   const marks = PARTS.map((part) => (works.includes(part) ? 'works' : 'fails'))
-  return [`${name.split(' ')[0]} ${/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '?'}`, ...marks]
+  return { name: name.split(' ')[0], version: /\d+\.\d+\.\d+/.exec(version)?.[0] ?? '?', marks }
+}
+/** One row for all versions of a runtime with the same marks. */
+const joined = (found) => {
+  const rows = new Map()
+  for (const { name, version, marks } of found) {
+    const key = [name, ...marks].join()
+    const [versions] = rows.get(key) ?? [name]
+    rows.set(key, [`${versions}${rows.has(key) ? ',' : ''} ${version}`, ...marks])
+  }
+  return [...rows.values()]
 }
 const tableOf = (rows) => {
   const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
@@ -53,7 +63,7 @@ try {
   npm('init', '-y')
   npm('install', '--silent', `./${packed.filename}`, 'rxjs', 'fp-ts', 'io-ts', 'lmdb')
   execFileSync('cp', [`${root}test/runtimes/smoke.mjs`, folder])
-  const table = tableOf([['runtime', ...PARTS], ...runtimes.map(rowOf)])
+  const table = tableOf([['runtime', ...PARTS], ...joined(runtimes.map(rowOf))])
   console.log(table)
   // Versions change each week; what works must not.
   const worksIn = (text) =>
