@@ -43,11 +43,13 @@ interface Sent {
 }
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
-const batchSink = ({ requests, sink, timeout }: ClientSettings, sent: Sent): Sink<SentBatch> => {
+const batchSink = ({ requests, sink, timeout, layer }: ClientSettings, sent: Sent): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
   const how = { ...requests, timeout, holds: false }
   const inner: Sink<SentBatch> =
-    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout({ timeout })(sink)
+    sink === undefined
+      ? bareIngestion(endpoint, writeKey, how, layer)
+      : withTimeout({ timeout })(layer?.(sink) ?? sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     sent.requests++
     return subscribe(batch, attempt, observer)
@@ -168,6 +170,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     settings,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     () => hears('UnknownKeys'),
+    failedIn('meta'),
   )
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {

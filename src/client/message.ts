@@ -6,15 +6,15 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
-import { isRecord } from '../core/json.ts'
+import { isRecord, type Fields } from '../core/json.ts'
 import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { version } from '../core/package.ts'
-import { eventReader } from '../event/event.ts'
+import { eventReader, type Event } from '../event/event.ts'
 import { toFaults, type JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import type { Integrations } from '../event/model.ts'
 import { toTrackingMessage } from '../event/trackingMessage.ts'
-import type { BatchPayload, EventPayload } from '../event/payload.ts'
+import { isMeta, metaBytes, metaOf, type BatchPayload, type EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/factory.ts'
 
 /** The six kinds of calls that a client takes. @inline */
@@ -49,21 +49,27 @@ export const isMessage = (item: unknown): item is Message =>
 /** The first two keys of every message, as `toTrackingMessage` writes them. */
 const MESSAGE_HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/
 
-/** A message is stored as its text. */
-const messageFromText = (text: string): Message => {
+/** A message is stored as its text, behind a line with its `meta` if it has one. */
+const META_HEAD = '{"meta":'
+
+const messageFromText = (record: string): Message => {
+  const end = record.startsWith(META_HEAD) ? record.indexOf('\n') : -1
+  const { meta }: Fields = end < 0 ? {} : (JSON.parse(record.slice(0, end)) as Fields)
+  const text = record.slice(end + 1)
   const [, type, quotedId] = MESSAGE_HEAD.exec(text) ?? []
   if (!isCallType(type) || quotedId === undefined) throw new Error('The record is not a message')
   // A JSON string: its parse is a string.
   const id = JSON.parse(quotedId) as string
-  return { id, items: itemsOfKind[type], text, byteLength: Buffer.byteLength(text) }
+  const message = { id, items: itemsOfKind[type], text, byteLength: Buffer.byteLength(text) }
+  return isMeta(meta) ? { ...message, meta } : message
 }
 
 /** Stores the messages of a client, in an outbox of your own. */
 export const storedMessages: ItemCodec<Message> = {
   kind: 'messages',
-  toText: ({ text }) => text,
+  toText: ({ text, meta }) => (meta === undefined ? text : `${JSON.stringify({ meta })}\n${text}`),
   fromText: messageFromText,
-  sizeOf: ({ byteLength }) => byteLength,
+  sizeOf: (message) => message.byteLength + metaBytes(message),
 }
 
 const LIBRARY = { name: 'headrace-node', version }
@@ -82,6 +88,7 @@ interface EncoderSettings {
   readonly integrations?: Integrations | undefined
   readonly maxMessageBytes: number
   readonly newId?: (() => string) | undefined
+  readonly meta?: ((event: Event) => unknown) | undefined
 }
 
 /**
@@ -91,9 +98,10 @@ interface EncoderSettings {
  * @param onUnknownKeys receives the keys that a call lost, if `isHeard` says so
  */
 export const encoder = (
-  { clock, context, integrations, maxMessageBytes, newId }: EncoderSettings,
+  { clock, context, integrations, maxMessageBytes, newId, meta: askMeta }: EncoderSettings,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   isHeard: () => boolean,
+  metaFailed: (error: unknown) => void,
 ) => {
   const hostId = (): string => {
     const id: unknown = newId?.()
@@ -124,7 +132,9 @@ export const encoder = (
       const byteLength = Buffer.byteLength(text)
       const { messageId: id, type } = event
       if (byteLength > maxMessageBytes) return left(tooLarge(call, maxMessageBytes, byteLength, id))
-      return right({ id, items: itemsOfKind[type], text, byteLength })
+      const message = { id, items: itemsOfKind[type], text, byteLength }
+      const meta = askMeta && metaOf(() => askMeta(event), metaFailed)
+      return right(meta === undefined ? message : { ...message, meta })
     } catch (error) {
       // A getter of the call, or `newId`, threw.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))

@@ -13,6 +13,7 @@ import { ConfigError, type Fault } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 import * as Limits from '../event/limits.ts'
 import { Integrations, ScreenContext, type Data } from '../event/model.ts'
+import type { Event } from '../event/event.ts'
 import { frameBytes, maxHeldBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { ingestionFaults, type IngestionSettings } from '../http/bareIngestion.ts'
@@ -25,7 +26,7 @@ import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import { outboxOption } from '../outbox/lmdb/openOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { retryOption, standard, type RetryPolicy } from '../policy/retryPolicy.ts'
-import { sinkOption, type Sink } from '../sink/sink.ts'
+import { sinkOption, type Layer, type Sink } from '../sink/sink.ts'
 import type { Message, SentBatch } from './message.ts'
 
 /** What happens to a call when the queue is full. @inline */
@@ -103,6 +104,14 @@ export interface ClientOptions {
   readonly tls?: TlsOptions
   /** Static headers of every request. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Around the endpoint, or the `sink`, inside the `timeout`. It receives batches. */
+  readonly layer?: Layer
+  /**
+   * Data beside an accepted event, such as its trace: stored with the message, in `meta` of each of a batch's
+   * `members`. Called inside the call. If it throws, or answers more than 1,024 bytes of JSON, there is none,
+   * and a `Defect`.
+   */
+  readonly meta?: (event: Event) => Readonly<Record<string, string>> | undefined
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
   /** Receives every log event: of messages, and of attempts at batches. */
@@ -169,6 +178,8 @@ const clientShape = {
   clock: withDefault(clockOption, backgroundClock),
   random: withDefault(func<Random>(), systemRandom),
   newId: optional(func<() => string>()),
+  layer: optional(func<Layer>()),
+  meta: optional(func<NonNullable<ClientOptions['meta']>>()),
 }
 
 /** The rules for several options together. */

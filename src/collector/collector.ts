@@ -14,7 +14,12 @@ import type { CollectorSettings } from './settings.ts'
  * Options of a collector. Those of a destination hold for each of its destinations. Numbers are whole and
  * from 1. Unknown options are refused.
  */
-export interface CollectorOptions extends Omit<DestinationOptions, 'name' | 'outbox'> {
+export interface CollectorOptions extends Omit<DestinationOptions, 'name' | 'outbox' | 'meta'> {
+  /** As that of a destination, with the headers of the request; without any for `accept`. */
+  readonly meta?: (
+    event: Event,
+    headers: { readonly get: (name: string) => string | undefined },
+  ) => Readonly<Record<string, string>> | undefined
   /**
    * Where the events of a destination wait, by its name, if its settings name no folder: an outbox, a
    * folder, or a factory, which gets the name as `owner`. Called once for each, at the start. Default: in

@@ -122,20 +122,20 @@ const TOO_DEEP = `must not be nested much deeper than ${String(Limits.nesting)} 
 const messageEncoder = (
   options: CheckedCollectorOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
-  orderFailed: (error: unknown) => void,
+  failedIn: (where: string) => (error: unknown) => void,
 ): ((message: unknown, batch: IncomingBatch) => Either<Refusal, Encoded>) => {
   const { maxMessageBytes } = options
-  const encodeOwned = eventEncoder(options, onUnknownKeys, orderFailed, true)
-  const encodeCopy = eventEncoder(options, onUnknownKeys, orderFailed)
+  const encodeOwned = eventEncoder(options, onUnknownKeys, failedIn('orderBy'), failedIn('meta'), true)
+  const encodeCopy = eventEncoder(options, onUnknownKeys, failedIn('orderBy'), failedIn('meta'))
 
   return (message, batch) => {
     try {
       const encode = batch.owned ? encodeOwned : encodeCopy
-      let encoded = encode(withBatchFields(message, batch))
+      let encoded = encode(withBatchFields(message, batch), batch.headers)
       if (isLeft(encoded)) {
         // Only here, because it is rare.
         const present = withoutNulls(message)
-        if (present !== undefined) encoded = encode(withBatchFields(present, batch))
+        if (present !== undefined) encoded = encode(withBatchFields(present, batch), batch.headers)
         if (isLeft(encoded)) return left({ ...encoded.left, input: message })
       }
       const { event } = encoded.right
@@ -231,7 +231,7 @@ export const ingester = (
   const encode = messageEncoder(
     options,
     (keys) => report({ _tag: 'UnknownKeys', keys }),
-    (error) => report({ _tag: 'Defect', where: 'orderBy', error }),
+    (where) => (error) => report({ _tag: 'Defect', where, error }),
   )
   const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   let unrouted = 0
@@ -305,8 +305,12 @@ export const ingester = (
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     /** Deletes the user of `call` at every target: one notification for each, with an id for each source. */
-    deleteUser: async (sources: ReadonlyArray<Source>, call: unknown): Promise<Either<Refusal, Deletion>> => {
-      const batch = batchOfOne(call, 'delete')
+    deleteUser: async (
+      sources: ReadonlyArray<Source>,
+      call: unknown,
+      headers?: IncomingBatch['headers'],
+    ): Promise<Either<Refusal, Deletion>> => {
+      const batch = { ...batchOfOne(call, 'delete'), ...(headers && { headers }) }
       const routed: Routed[] = []
       for (const source of sources) {
         const encoded = encode(call, batch)

@@ -8,6 +8,7 @@ import { gunzip } from 'node:zlib'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord, jsonFault, type Fields } from '../core/json.ts'
 import { copyJson, newCopying, toFaults, type Json } from '../event/json.ts'
+import type { IncomingHeaders } from '../destination/record.ts'
 import type { Kind } from '../event/model.ts'
 import { reject, tooLong, type Answer } from './answers.ts'
 
@@ -24,6 +25,8 @@ export interface IncomingBatch {
   readonly integrations: Fields | undefined
   /** Whether they come from `JSON.parse`, and need not be copied. */
   readonly owned: boolean
+  /** Of the request. None for messages from code. */
+  readonly headers?: IncomingHeaders
   /** Bytes of the text in which they came. NaN: not known. */
   readonly size: number
 }

@@ -182,9 +182,14 @@ export const requestHandler = (
     const batch = readBatch(endpoint, value.right, !isParsed, size, maxBatchBytes)
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
+    const headers = { get: (name: string) => header(name.toLowerCase()) }
     if (endpoint !== 'delete')
-      return ingestAnswer(messages.length, endpoint !== 'batch', await ingest(source, batch.right))
-    return source.deletions ? deletionAnswer(await deleteUser([source], messages[0])) : noDeletions
+      return ingestAnswer(
+        messages.length,
+        endpoint !== 'batch',
+        await ingest(source, { ...batch.right, headers }),
+      )
+    return source.deletions ? deletionAnswer(await deleteUser([source], messages[0], headers)) : noDeletions
   }
 
   return (...request) =>

@@ -25,13 +25,13 @@ interface Opened extends Target {
 }
 
 /** The sink of the host, with a time for each attempt, and its signature in the payload. */
-const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout }: SharedOptions) => {
+const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer }: SharedOptions) => {
   const signer = secret === undefined ? undefined : signerSource(secret)
   const withSignature = (payload: Payload<Event>): Payload<Event> =>
     signer ? { ...payload, signature: signer()(bodyOf(payload, 0)) } : payload
   const signed = signer ? contramap(withSignature)(sink) : sink
   return (): Receivers => ({
-    sink: withTimeout({ timeout })(signed),
+    sink: withTimeout({ timeout })(layer?.(signed) ?? signed),
     exchange: () => undefined,
   })
 }

@@ -106,13 +106,13 @@ export const openDestination = (
     options,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     defectIn('orderBy'),
+    defectIn('meta'),
   )
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()
   }
-  const sizeOf =
-    options.outbox === undefined ? heldBytesOf : ({ byteLength }: Payload<Event>): number => byteLength
+  const sizeOf = options.outbox === undefined ? heldBytesOf : storedEvents.sizeOf
   const keyOf = ({ orderKey }: Payload<Event>): string | undefined => orderKey
   const opened = options.outbox
     ? openOutbox(options.outbox, { codec: storedEvents, clock, onCorrupt, ...(orderBy && { keyOf }) })
@@ -155,10 +155,10 @@ export const openDestination = (
     if (!isPromiseLike(answer)) return answer
     // An outbox that answers later counts the event later.
     arriving++
-    arrivingBytes += payload.byteLength
+    arrivingBytes += sizeOf(payload)
     const answered = (): void => {
       arriving--
-      arrivingBytes -= payload.byteLength
+      arrivingBytes -= sizeOf(payload)
       room.freed()
     }
     answer.then(answered, answered)

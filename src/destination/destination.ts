@@ -15,6 +15,7 @@ import type { OutboxFactory } from '../outbox/factory.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { EndedDeadLetter, Outbox, TransactionClient } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import type { Layer } from '../sink/sink.ts'
 import type { Settings } from './settings.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
@@ -60,6 +61,13 @@ export interface DestinationOptions {
    * memory only. Or an outbox of your own, or a factory of one; it is closed with the destination.
    */
   readonly outbox?: Outbox<Payload<Event>> | OutboxFactory<Payload<Event>> | StoredIn
+  /** Around each URL, inside the `timeout`. A changed URL has it put around anew. */
+  readonly layer?: Layer
+  /**
+   * Data beside an accepted event, such as its trace: stored with it, in `meta` of its payload. `send` calls
+   * it. If it throws, or answers more than 1,024 bytes of JSON, there is none, and a `Defect`.
+   */
+  readonly meta?: (event: Event) => Readonly<Record<string, string>> | undefined
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
   /** Receives every log event. */

@@ -12,7 +12,8 @@ import { invalid, type Refusal } from '../core/refusal.ts'
 import { eventReader, type Event } from '../event/event.ts'
 import { toFaults } from '../event/json.ts'
 import { Integrations } from '../event/model.ts'
-import { heldBytes, writePayload, type EventPayload, type Payload } from '../event/payload.ts'
+import { heldBytes, metaBytes, metaOf, writePayload } from '../event/payload.ts'
+import type { EventPayload, Meta, Payload } from '../event/payload.ts'
 import { eventInStored, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
 import type { ItemCodec } from '../outbox/factory.ts'
@@ -48,14 +49,23 @@ const waitingPayload = (
   byteLength: number,
   integrations: Integrations | undefined,
   orderKey: string | undefined,
+  meta: Meta | undefined,
 ): EventPayload<Event> => {
   // Spreads of mostly absent fields took 0.2 µs a message.
   const payload: { -readonly [K in keyof WaitingEvent]?: WaitingEvent[K] } = { id, text, byteLength }
   if (integrations !== undefined) payload[INTEGRATIONS] = JSON.stringify(integrations)
   if (orderKey !== undefined) payload.orderKey = orderKey
+  if (meta !== undefined) payload.meta = meta
   // With `items` it is complete.
   return Object.defineProperty(payload, 'items', lazyItems) as WaitingEvent
 }
+
+/** The headers of the request in which an event came. */
+export interface IncomingHeaders {
+  readonly get: (name: string) => string | undefined
+}
+
+const NO_HEADERS: IncomingHeaders = { get: () => undefined }
 
 /** An event, and its payload. */
 export interface Encoded {
@@ -65,16 +75,17 @@ export interface Encoded {
 
 /**
  * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` receives top-level keys that
- * no event has, and `orderFailed` the error of `orderBy`: the event has no order then. With `owned`, calls
- * come from `JSON.parse` and are not copied.
+ * no event has, `orderFailed` and `metaFailed` the errors of `orderBy` and `meta`: the event has no order
+ * then, or no meta. With `owned`, calls come from `JSON.parse` and are not copied.
  */
 export const eventEncoder = (
   options: SharedOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   orderFailed: (error: unknown) => void,
+  metaFailed: (error: unknown) => void,
   owned = false,
-): ((call: unknown) => Either<Refusal, Encoded>) => {
-  const { clock, newId, maxBodyBytes, orderBy } = options
+): ((call: unknown, headers?: IncomingHeaders) => Either<Refusal, Encoded>) => {
+  const { clock, newId, maxBodyBytes, orderBy, meta: askMeta } = options
   const hears = isListening(options)
   const read = eventReader({ clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }, () =>
     hears('UnknownKeys'),
@@ -91,7 +102,7 @@ export const eventEncoder = (
     }
   }
 
-  return (call) => {
+  return (call, headers = NO_HEADERS) => {
     try {
       const found = read(call, undefined)
       if (isLeft(found)) return left(invalid(call, toFaults(found.left)))
@@ -102,7 +113,9 @@ export const eventEncoder = (
       const { text, byteLength } = written.right
       const integrations = event.type === 'delete' ? undefined : event.integrations
       const orderKey = orderBy && orderKeyOf(event)
-      return right({ event, payload: waitingPayload(messageId, text, byteLength, integrations, orderKey) })
+      const meta = askMeta && metaOf(() => askMeta(event, headers), metaFailed)
+      const payload = waitingPayload(messageId, text, byteLength, integrations, orderKey, meta)
+      return right({ event, payload })
     } catch (error) {
       // The clock and `newId` are code of the host.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
@@ -113,18 +126,18 @@ export const eventEncoder = (
 /** The first line of a record: the data that is not in the body. */
 const Header = t.intersection([
   t.type({ id: t.string }),
-  t.partial({ integrations: Integrations, orderKey: t.string }),
+  t.partial({ integrations: Integrations, orderKey: t.string, meta: t.record(t.string, t.string) }),
 ])
 
 /** The record of a payload. */
 export const toText = (payload: Payload<Event>): string => {
   // A destination accepts single events only.
   if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')
-  const { id, text, orderKey } = payload
+  const { id, text, orderKey, meta } = payload
   const { [INTEGRATIONS]: integrations }: WaitingEvent = payload
   const more = integrations === undefined ? '' : `,"integrations":${integrations}`
   // JSON leaves out undefined members. It has no line break of its own, so the first one ends the header.
-  return `${JSON.stringify({ id, orderKey }).slice(0, -1)}${more}}\n${text}`
+  return `${JSON.stringify({ id, orderKey, meta }).slice(0, -1)}${more}}\n${text}`
 }
 
 /** The payload of a record, with the same bytes. Throws if it is no such record. */
@@ -134,8 +147,8 @@ export const recordToEvent = (record: string): EventPayload<Event> => {
   const text = record.slice(end + 1)
   if (isLeft(header) || eventInStored(JSON.parse(text)) === undefined)
     throw new Error('not a record of an event')
-  const { id, integrations, orderKey } = header.right
-  return waitingPayload(id, text, Buffer.byteLength(text), integrations, orderKey)
+  const { id, integrations, orderKey, meta } = header.right
+  return waitingPayload(id, text, Buffer.byteLength(text), integrations, orderKey, meta)
 }
 
 /** The memory that an event takes while it waits. */
@@ -150,5 +163,5 @@ export const storedEvents: ItemCodec<Payload<Event>> = {
   toText,
   fromText: recordToEvent,
   kind: 'events',
-  sizeOf: ({ byteLength }) => byteLength,
+  sizeOf: (payload) => payload.byteLength + metaBytes(payload),
 }

@@ -27,11 +27,13 @@ import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
+import type { IncomingHeaders } from './record.ts'
 import { loggerOption } from '../log/logger.ts'
 import { outboxOption, type OutboxOption } from '../outbox/lmdb/openOutbox.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
+import type { Layer } from '../sink/sink.ts'
 import { statusesOption } from '../sink/status.ts'
 
 /** One URL of a destination. */
@@ -178,6 +180,8 @@ const sharedShape = {
   clock: withDefault(clockOption, systemClock),
   random: withDefault(func<Random>(), systemRandom),
   newId: optional(func<() => string>()),
+  layer: optional(func<Layer>()),
+  meta: optional(func<(event: Event, headers: IncomingHeaders) => unknown>()),
 }
 
 /** Checked options that a destination and a collector share, with their defaults. */

@@ -42,7 +42,7 @@ export const isSameSecret = (a: AnySecret, b: AnySecret): boolean => {
  * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its
  * sink, and so its connections. Equal secrets keep their signer, so a body is signed once for all URLs.
  */
-export const webhooksOf = ({ egress, statuses, messageIdHeader }: SharedOptions) => {
+export const webhooksOf = ({ egress, statuses, messageIdHeader, layer }: SharedOptions) => {
   let known: ReadonlyArray<{
     text: string
     secret: SecretSource | undefined
@@ -56,7 +56,7 @@ export const webhooksOf = ({ egress, statuses, messageIdHeader }: SharedOptions)
       const kept = equal.find((each) => each.text === text && isSameSecret(each.standard, standardSecret))
       if (kept !== undefined) return kept
       const secret = equal[0]?.secret ?? given
-      const hook = bareWebhook({
+      const bare = bareWebhook({
         ...entry,
         ...(secret && { secret }),
         ...(standardSecret && { standardSecret }),
@@ -64,6 +64,7 @@ export const webhooksOf = ({ egress, statuses, messageIdHeader }: SharedOptions)
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })
+      const hook = layer?.<Payload<Event>>(bare) ?? bare
       return { text, secret, standard: standardSecret, hook }
     })
     return known.map(({ hook }) => hook)

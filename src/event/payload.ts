@@ -58,6 +58,33 @@ export const frameBytes = (frame: Frame): number =>
  */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
 
+/** Data beside an event. @inline */
+export type Meta = Readonly<Record<string, string>>
+
+const MAX_META = 1_024
+
+/** The answer of a host's `meta`. `failed` gets the error if it throws, or if its answer cannot be used. */
+export const metaOf = (ask: () => unknown, failed: (error: unknown) => void): Meta | undefined => {
+  try {
+    const meta = ask()
+    if (meta === undefined) return undefined
+    if (!isMeta(meta)) throw new TypeError('meta must answer an object of texts')
+    const copy = { ...meta }
+    if (metaBytes({ meta: copy }) > MAX_META) throw new RangeError('meta answered more than 1,024 bytes')
+    return copy
+  } catch (error) {
+    failed(error)
+    return undefined
+  }
+}
+
+export const isMeta = (value: unknown): value is Meta =>
+  isRecord(value) && Object.values(value).every((text) => typeof text === 'string')
+
+/** Bytes of its JSON. */
+export const metaBytes = ({ meta }: { readonly meta?: Meta }): number =>
+  meta === undefined ? 0 : Buffer.byteLength(JSON.stringify(meta))
+
 /** One event, encoded. */
 export interface EventPayload<out A> {
   /** The message id. */
@@ -76,6 +103,8 @@ export interface EventPayload<out A> {
   readonly signature?: string
   /** The answer of `orderBy` of a destination, which is asked once; it is stored with the event. */
   readonly orderKey?: string
+  /** The answer of `meta`: data beside the event, which is stored and not sent. */
+  readonly meta?: Meta
   readonly members?: never
   readonly frame?: never
   readonly closedBy?: never
@@ -96,6 +125,7 @@ export interface BatchPayload<out A, out F extends Frame = Frame> {
   /** As of an event. It covers the whole body, so a signed batch cannot be divided. */
   readonly signature?: string
   readonly orderKey?: never
+  readonly meta?: never
   readonly text?: never
   readonly contentType?: never
   readonly encoding?: never
@@ -159,9 +189,10 @@ const HELD_BESIDE_TEXT = 320
 const TWO_BYTE_CHARACTER = /[^\u0000-\u00ff]/
 
 /** The memory of an event that waits as text: V8 needs two bytes a character if one is above U+00FF. */
-export const heldBytes = ({ text, byteLength }: EventPayload<unknown>): number => {
+export const heldBytes = (payload: EventPayload<unknown>): number => {
+  const { text, byteLength } = payload
   const isWide = byteLength > text.length && TWO_BYTE_CHARACTER.test(text)
-  return HELD_BESIDE_TEXT + (isWide ? 2 * text.length : byteLength)
+  return metaBytes(payload) + HELD_BESIDE_TEXT + (isWide ? 2 * text.length : byteLength)
 }
 
 /** The most memory of an event of at most `limit` bytes. */

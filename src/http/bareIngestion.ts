@@ -5,11 +5,11 @@ import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/package.ts'
-import type { Payload } from '../event/payload.ts'
+import { isPayload, type Payload } from '../event/payload.ts'
 import { oneLine } from '../log/debug.ts'
 import { secretFrom } from '../signing/secret.ts'
 import { makeLayer } from '../sink/layer.ts'
-import type { Attempt, Sink } from '../sink/sink.ts'
+import type { Attempt, Layer, Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { headersOption, sinkSettings, urlOption, type RequestOptions } from './httpOptions.ts'
 import { postTo, type Posting } from './post.ts'
@@ -144,6 +144,7 @@ export const bareIngestion = (
   endpoint: string | URL,
   writeKey: string,
   options: IngestionOptions,
+  layer: Layer = (sink) => sink,
 ): Sink<Payload<unknown>> => {
   const settings = checkOptions('ingestion options', ingestionSettings, { ...options, endpoint, writeKey })
   const { timeout = 10_000 } = settings
@@ -155,8 +156,11 @@ export const bareIngestion = (
   const judge = answerReader(writeKey, credentials)
   // The time limit stands inside the wait for the body: when it ends a body, the status decides.
   const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
-  const post = withTimeout({ timeout })(postTo(url, fixed, how, (posting: Posting) => posting))
-  return makeLayer<Posting, Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
+  /** Beside the payload, because the layer of a host takes payloads. */
+  const postings = new WeakMap<Payload<unknown>, Posting>()
+  const posted = postTo(url, fixed, how, (payload: Payload<unknown>) => postings.get(payload) ?? { payload })
+  const post = withTimeout({ timeout })(layer(posted))
+  return makeLayer<Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
     /** The verdict by status, while the body may say more. */
     let pending: Verdict | undefined
     const posting: Posting = {
@@ -166,7 +170,9 @@ export const bareIngestion = (
         if (pending !== undefined) pending = judge(pending, body, payload)
       },
     }
-    return subscribe(posting, attempt, {
+    // Not a payload, if code without types gave none.
+    if (isPayload(payload)) postings.set(payload, posting)
+    return subscribe(payload, attempt, {
       next: (verdict) => {
         // The body of an answer that may be tried again says nothing more.
         if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(verdict)

@@ -111,6 +111,24 @@ export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonl
     })
   })
 
+/** The headers of a layer that the request does not have yet. `leftOut` gets the fault of each other one. */
+export const addedHeaders = (
+  added: Readonly<Record<string, unknown>>,
+  present: ReadonlyArray<string>,
+  leftOut: (fault: string) => void,
+): ReadonlyArray<string> => {
+  const taken = present.filter((_, at) => at % 2 === 0)
+  return Object.entries(added).flatMap(([name, value], at) => {
+    const fault = nameFault(name, taken) ?? valueFault(value)
+    // A wrong name may hold anything.
+    const shown = HEADER_NAME.test(name) ? name : `[${String(at)}]`
+    if (fault !== undefined) leftOut(`the header ${shown} of a layer was left out: it ${fault}`)
+    if (fault !== undefined || typeof value !== 'string') return []
+    taken.push(name)
+    return [name, value]
+  })
+}
+
 /** A URL parser drops or changes these, so the text would not show which address is dialled. */
 const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 

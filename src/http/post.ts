@@ -11,12 +11,12 @@ import { kindOf } from '../core/json.ts'
 import { bytesOf, isChangedAfterSign, isPayload, type Payload, type Signer } from '../event/payload.ts'
 import { MAX_DRAINED } from '../sink/fromFunction.ts'
 import { answer, makeSink } from '../sink/layer.ts'
-import { clockOf, nowOf, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
+import { clockOf, nowOf, partOf, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
 import { dialer, skipInterimAnswers } from './dialer.ts'
 import { guardedLookup, guardOf } from './egress.ts'
 import { failureOf } from './networkError.ts'
-import { urlName, type RequestOptions } from './httpOptions.ts'
+import { addedHeaders, urlName, type RequestOptions } from './httpOptions.ts'
 
 /** A payload to post. */
 export interface Posting {
@@ -279,6 +279,18 @@ export const postTo = <A>(
       if (headersOf !== undefined) headers.push(...headersOf(payload, attempt, wire.bytes))
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
+      if (attempt.headers !== undefined) {
+        const { report } = attempt
+        const leftOut = (fault: string): void =>
+          report?.({
+            _tag: 'Defect',
+            at: now,
+            from: partOf(attempt),
+            where: name,
+            error: new TypeError(fault),
+          })
+        headers.push(...addedHeaders(attempt.headers, headers, leftOut))
+      }
       const job: PostJob = { headers, body: wire.bytes, maxBody, onBody, attempt, observer, slot: undefined }
       if (isClosed) fail(job, sinkClosed(name, now))
       else if (now >= attempt.until) fail(job, TOO_LATE_TO_SEND)

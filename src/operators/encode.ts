@@ -1,12 +1,14 @@
-import { left, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { systemClock } from '../core/clock.ts'
 import { carry } from '../core/carry.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { bodyBytes } from '../event/limits.ts'
-import { encodeBytes, encodePayload, newId, type EventPayload } from '../event/payload.ts'
+import { encodeBytes, encodePayload, metaOf, newId, type EventPayload } from '../event/payload.ts'
+import { channel } from '../log/listeners.ts'
 
 /** Options of `encode`. */
 export interface EncodeOptions<in A> {
@@ -14,6 +16,11 @@ export interface EncodeOptions<in A> {
   readonly maxBytes?: number
   /** The payload's id. Default: the item's own `messageId`, else a random UUID. */
   readonly idOf?: (item: A) => string
+  /**
+   * Data beside the item, such as its trace: in `meta` of the payload, stored and not sent. If it throws, or
+   * answers more than 1,024 bytes of JSON, there is none, and a `Defect` on the diagnostics channel.
+   */
+  readonly meta?: (item: A) => Readonly<Record<string, string>> | undefined
 }
 
 /** A format that is not JSON. */
@@ -50,9 +57,13 @@ const CONTENT_TYPE = /^[\x21-\x2e\x30-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e
 const encodeOptions = strict({
   maxBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   idOf: optional(func()),
+  meta: optional(func()),
   toBytes: optional(func()),
   contentType: optional(text),
 })
+
+const metaFailed = (error: unknown): void =>
+  channel({ _tag: 'Defect', at: systemClock.now(), from: 'encode', where: 'meta', error })
 
 type WriteBody<A> = <B extends A>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
 
@@ -106,11 +117,14 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
   const [name, write] = writerOf(writer)
   const given = typeof writer === 'function' ? options : { ...options, ...writer }
   const { maxBytes } = checkOptions('options of encode', encodeOptions, given)
-  const { idOf = messageIdOf } = given
+  const { idOf = messageIdOf, meta: askMeta } = given
   const faults = [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
-      return write(idOf(item), item, maxBytes)
+      const written = write(idOf(item), item, maxBytes)
+      if (askMeta === undefined || written._tag === 'Left') return written
+      const meta = metaOf(() => askMeta(item), metaFailed)
+      return meta === undefined ? written : right({ ...written.right, meta })
     } catch {
       return left(invalid(item, faults))
     }

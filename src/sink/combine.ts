@@ -97,7 +97,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const made = makeSink<A>(
     name,
     (item, attempt, observer) => {
-      const { number, until, lastFailure, clock, report, from } = attempt
+      const { number, until, lastFailure, clock, report, from, headers } = attempt
       const isFirst = lastFailure === undefined
       // The first attempt remembers nothing: it is most of them.
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
@@ -119,7 +119,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
-        return { number, until, lastFailure: own, clock, report, from, [SHARED]: shared }
+        return { number, until, lastFailure: own, clock, report, from, headers, [SHARED]: shared }
       }
 
       const answer = (at: number, given: Verdict): void => {

@@ -183,6 +183,19 @@ export class WithNext implements Observer<Verdict> {
 /**
  * A sink around another one, with its name and its `close`. `wrap` is called once for each clock, with the
  * way to start deliveries inside: its state belongs to the deliveries on that clock.
+ *
+ * `headers` of the attempt are added to the request of `webhook` and `ingestion`. Those that it has already,
+ * reserved ones and values that are no visible ASCII are left out, with a `Defect`.
+ *
+ * @throws TypeError for a value that is no sink.
+ *
+ * @example
+ * import { makeLayer, sink, type Layer } from 'headrace'
+ *
+ * const withRegion: Layer = (inner) =>
+ *   makeLayer(inner, (subscribe) => (item, attempt, observer) =>
+ *     subscribe(item, { ...attempt, headers: { ...attempt.headers, 'X-Region': 'eu' } }, observer))
+ * console.log(withRegion(sink('crm', async () => 'done')).name) // => crm
  */
 export const makeLayer = <A, B = A>(
   sink: Sink<A>,

@@ -32,6 +32,8 @@ export interface Attempt {
   readonly report?: Listener | undefined
   /** The part that makes the attempt: `from` of its log events. Default `sink`. */
   readonly from?: string | undefined
+  /** Headers that layers add to the request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** @internal */
   readonly [SHARED]?: { work: unknown } | undefined
 }
