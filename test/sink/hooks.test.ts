@@ -1,0 +1,227 @@
+/** The two hooks of a host: a `layer` around each URL, and `meta` beside each event, over real servers. */
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { createCollector } from '../../src/collector/index.ts'
+import { webhookDestination, type DestinationOptions } from '../../src/destination/index.ts'
+import { makeLayer, type Layer } from '../../src/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
+import { exponential } from '../../src/policy/index.ts'
+import { loopbackReceiver } from '../../src/testing/index.ts'
+import { storedMessages } from '../../src/client/message.ts'
+import { recordToEvent, toText } from '../../src/destination/record.ts'
+import { newFolder } from '../support/folder.ts'
+
+type LoopbackReceiver = Awaited<ReturnType<typeof loopbackReceiver>>
+
+const sold = (id: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId: id }) as const
+const open = async (script?: Parameters<typeof loopbackReceiver>[0]): Promise<LoopbackReceiver> => {
+  const receiver = await loopbackReceiver(script)
+  onTestFinished(() => receiver.close())
+  return receiver
+}
+const headersAt = (receiver: LoopbackReceiver, name: string): ReadonlyArray<unknown> =>
+  receiver.received.map(({ headers }) => headers[name])
+
+const metaOf = (item: unknown): Readonly<Record<string, string>> =>
+  (item as { meta?: Record<string, string> }).meta ?? {}
+
+/** Sends the number of the attempt, and the trace of the event, or of each member of a batch. */
+const tracing: Layer = (sink) =>
+  makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+    const { members = [item] } = item as { members?: ReadonlyArray<unknown> }
+    const trace = members.map((each) => metaOf(each)['trace'] ?? 'none').join()
+    const headers = { 'X-Trace': trace, 'X-Attempt': String(attempt.number) }
+    return subscribe(item, { ...attempt, headers }, observer)
+  })
+
+const adding =
+  (headers: Readonly<Record<string, string>>): Layer =>
+  (sink) =>
+    makeLayer(
+      sink,
+      (subscribe) => (item, attempt, observer) => subscribe(item, { ...attempt, headers }, observer),
+    )
+
+const retry = exponential({ base: 1 })
+const meta = ({ messageId }: { messageId: string }) => ({ trace: `t-${messageId}` })
+
+const destination = (urls: ReadonlyArray<string>, options: DestinationOptions) => {
+  const told: LogEvent[] = []
+  const how = { retry, logger: false, onEvent: (each: LogEvent) => told.push(each), ...options } as const
+  const made = webhookDestination({ webhooks: urls.map((url) => ({ url, headers: { 'X-Team': 'a' } })) }, how)
+  onTestFinished(async () => {
+    await made.close({ timeout: 0 })
+  })
+  return { made, told }
+}
+const defectsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
+  told.flatMap((each) => (each._tag === 'Defect' ? [(each.error as Error).message] : []))
+
+describe('a layer of a destination', () => {
+  it('adds headers to each attempt at each URL', async () => {
+    const [a, b] = [await open([{ do: 'status', code: 503 }]), await open([{ do: 'status', code: 503 }])]
+    const { made } = destination([a.url, b.url], { layer: tracing, meta })
+    await made.send(sold('m1'))
+    await made.idle()
+    for (const each of [a, b]) {
+      expect(headersAt(each, 'x-attempt')).toEqual(['1', '2'])
+      expect(headersAt(each, 'x-trace')).toEqual(['t-m1', 't-m1'])
+    }
+  })
+
+  it('cannot take the place of a header of the request, and is told so', async () => {
+    const receiver = await open()
+    const layer = adding({
+      'X-Team': 'b',
+      Host: 'x',
+      'X-Bad': 'ä',
+      'X-Twice': '1',
+      'x-twice': '2',
+      'a b': '3',
+    })
+    const { made, told } = destination([receiver.url], { layer })
+    await made.send(sold('m1'))
+    await made.idle()
+    expect(headersAt(receiver, 'x-team')).toEqual(['a'])
+    expect(headersAt(receiver, 'x-twice')).toEqual(['1'])
+    expect(headersAt(receiver, 'x-bad')).toEqual([undefined])
+    expect(defectsIn(told).map((text) => /the header (\S+)/.exec(text)?.[1])).toEqual([
+      ...['X-Team', 'Host', 'X-Bad', 'x-twice', '[5]'],
+    ])
+  })
+
+  it('is inside the limit of time, and put around a URL that update brings', async () => {
+    const [a, b] = [await open(), await open()]
+    const around: string[] = []
+    const layer: Layer = (sink) => {
+      around.push(sink.name)
+      return makeLayer(
+        sink,
+        (subscribe) => (item, attempt, observer) =>
+          around.length > 1 ? subscribe(item, attempt, observer) : () => undefined,
+      )
+    }
+    const { made, told } = destination([a.url], { layer, timeout: 20 })
+    await made.send(sold('m1'))
+    while (!told.some(({ _tag }) => _tag === 'Attempted')) await new Promise((next) => setTimeout(next, 5))
+    expect(told).toContainEqual(
+      expect.objectContaining({
+        _tag: 'Attempted',
+        result: expect.objectContaining({ _tag: 'Left' }) as unknown,
+      }),
+    )
+    made.update({ webhooks: [{ url: b.url }] })
+    await made.idle()
+    expect([around, b.received.length, a.received.length]).toEqual([[a.url, b.url], 1, 0])
+  })
+})
+
+describe('meta', () => {
+  it('of a destination survives a restart over lmdb', async () => {
+    const receiver = await open()
+    const path = newFolder()
+    const before = destination(['http://127.0.0.1:9/'], { outbox: { path }, meta })
+    await before.made.send(sold('m1'))
+    const { bytes } = before.made.stats()
+    await before.made.close({ timeout: 0 })
+    const plain = destination(['http://127.0.0.1:9/'], { outbox: { path: newFolder() } })
+    await plain.made.send(sold('m1'))
+    expect(bytes - plain.made.stats().bytes).toBe('{"trace":"t-m1"}'.length)
+    const { made } = destination([receiver.url], { outbox: { path }, layer: tracing })
+    await made.idle()
+    expect(headersAt(receiver, 'x-trace')).toEqual(['t-m1'])
+  })
+
+  it('of a client survives a restart over lmdb, beside messages without it', async () => {
+    const receiver = await open()
+    const path = newFolder()
+    const how = { logger: false, drainOnExit: false, outbox: { path }, retry } as const
+    const before = createClient('k', {
+      ...how,
+      endpoint: 'http://127.0.0.1:9/',
+      flushAfter: 60_000,
+      size: 9,
+      meta,
+    })
+    before.send(sold('m1'))
+    await before.persisted()
+    await before.close({ timeout: 0 })
+    const older = createClient('k', { ...how, endpoint: 'http://127.0.0.1:9/', flushAfter: 60_000, size: 9 })
+    older.send(sold('m2'))
+    await older.persisted()
+    await older.close({ timeout: 0 })
+    const after = createClient('k', { ...how, endpoint: receiver.url, layer: tracing })
+    expect(await after.flush()).toMatchObject({ accepted: 2, delivered: 2 })
+    expect(headersAt(receiver, 'x-trace').join()).toBe('t-m1,none')
+    await after.close()
+    const text = '{"type":"page","messageId":"m3","userId":"u"}'
+    const message = storedMessages.fromText(text)
+    expect([message, storedMessages.toText({ ...message, meta: { a: 'b' } })]).toEqual([
+      { id: 'm3', items: ['page'], text, byteLength: text.length },
+      `{"meta":{"a":"b"}}\n${text}`,
+    ])
+  })
+
+  it('of a collector gets the headers of the request, and from says whose the events are', async () => {
+    const receiver = await open()
+    const told: LogEvent[] = []
+    const collector = createCollector(
+      {
+        sources: [{ id: 'web', writeKey: 'wk' }],
+        destinations: [{ name: 'CRM', sources: ['web'], webhooks: [{ url: receiver.url }] }],
+      },
+      {
+        logger: false,
+        onEvent: (each) => told.push(each),
+        layer: tracing,
+        meta: (_, headers) => ({ trace: headers.get('Traceparent') ?? 'none' }),
+      },
+    )
+    const post = (body: object) =>
+      collector.handle(
+        new Request('http://localhost/v1/track', {
+          method: 'POST',
+          headers: { traceparent: '00-1', 'Content-Type': 'application/json' },
+          body: JSON.stringify({ writeKey: 'wk', ...body }),
+        }),
+      )
+    expect([(await post(sold('m1'))).status, (await post({ userId: 7 })).status]).toEqual([200, 400])
+    await collector.accept('web', sold('m2'))
+    await collector.idle()
+    expect(new Set(headersAt(receiver, 'x-trace'))).toEqual(new Set(['00-1', 'none']))
+    const whose = told.map(({ _tag, from }) => `${from} ${_tag}`)
+    expect(whose).toEqual(
+      expect.arrayContaining(['collector NotAccepted', 'CRM Accepted', 'CRM Attempted', 'CRM Ended']),
+    )
+    await collector.close()
+  })
+
+  it.each([
+    ['has more than 1,024 bytes', () => ({ a: 'x'.repeat(1_020) })],
+    ['throws', () => JSON.parse('no') as Record<string, string>],
+    ['is no object of texts', () => ({ a: 1 }) as unknown as Record<string, string>],
+  ])('that %s is left out', async (_, given) => {
+    const receiver = await open()
+    const { made, told } = destination([receiver.url], { layer: tracing, meta: given })
+    await made.send(sold('m1'))
+    await made.idle()
+    expect(headersAt(receiver, 'x-trace')).toEqual(['none'])
+    expect(told).toContainEqual(
+      expect.objectContaining({ _tag: 'Defect', from: 'destination', where: 'meta' }),
+    )
+  })
+
+  it('of exactly 1,024 bytes is kept, as a record does', async () => {
+    const receiver = await open()
+    const { made, told } = destination([receiver.url], {
+      layer: tracing,
+      meta: () => ({ trace: 'x'.repeat(1_012) }),
+    })
+    await made.send(sold('m1'))
+    await made.idle()
+    expect([headersAt(receiver, 'x-trace')[0], defectsIn(told)]).toEqual(['x'.repeat(1_012), []])
+    const record =
+      '{"id":"m1","meta":{"a":"b"}}\n{"type":"delete","userId":"u","timestamp":"2024-01-01T00:00:00.000Z"}'
+    expect([recordToEvent(record).meta, toText(recordToEvent(record))]).toEqual([{ a: 'b' }, record])
+  })
+})
