@@ -8,7 +8,7 @@ import { gunzip } from 'node:zlib'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord, jsonFault, type Fields } from '../core/json.ts'
 import { copyJson, newCopying, toFaults, type Json } from '../event/json.ts'
-import type { IncomingHeaders } from '../destination/record.ts'
+import type { IncomingHeaders } from '../destination/settings.ts'
 import type { Kind } from '../event/model.ts'
 import { reject, tooLong, type Answer } from './answers.ts'
 

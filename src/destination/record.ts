@@ -17,7 +17,7 @@ import type { EventPayload, Meta, Payload } from '../event/payload.ts'
 import { eventInStored, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
 import type { ItemCodec } from '../outbox/factory.ts'
-import type { SharedOptions } from './settings.ts'
+import type { IncomingHeaders, SharedOptions } from './settings.ts'
 
 /** The integrations of an event as JSON: the body does not carry them. */
 const INTEGRATIONS = Symbol('integrations')
@@ -58,11 +58,6 @@ const waitingPayload = (
   if (meta !== undefined) payload.meta = meta
   // With `items` it is complete.
   return Object.defineProperty(payload, 'items', lazyItems) as WaitingEvent
-}
-
-/** The headers of the request in which an event came. */
-export interface IncomingHeaders {
-  readonly get: (name: string) => string | undefined
 }
 
 const NO_HEADERS: IncomingHeaders = { get: () => undefined }

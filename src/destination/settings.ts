@@ -27,7 +27,6 @@ import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
-import type { IncomingHeaders } from './record.ts'
 import { loggerOption } from '../log/logger.ts'
 import { outboxOption, type OutboxOption } from '../outbox/lmdb/openOutbox.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
@@ -162,6 +161,11 @@ export const Settings: t.Type<Settings, Settings> = new t.Type<Settings, Setting
     E.mapLeft((errors: t.Errors) => errors.map(withoutValues))(settingsOption().validate(value, context)),
   t.identity,
 )
+
+/** The headers of the request in which an event came. */
+export interface IncomingHeaders {
+  readonly get: (name: string) => string | undefined
+}
 
 const sharedShape = {
   retry: withDefault(retryOption, standard),
