@@ -10,7 +10,18 @@ import { describe, expect, test } from 'vitest'
 
 /** The rooms of src from the ground up: a file imports its own room and those before it. */
 const rooms = [
-  ...['core', 'event', 'policy', 'signing', 'log', 'sink', 'outbox', 'outbox/lmdb', 'outbox/postgres'],
+  ...[
+    'core',
+    'event',
+    'schema',
+    'policy',
+    'signing',
+    'log',
+    'sink',
+    'outbox',
+    'outbox/lmdb',
+    'outbox/postgres',
+  ],
   ...['http', 'operators'],
   ...['sources', 'destination', 'client', 'collector', 'testing', 'testing/laws', 'cli'],
 ]
@@ -20,7 +31,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(rxjs|fp-ts\/lib\/\w+\.js|node:buffer)$/, /./],
   [
     /^io-ts$/,
-    /^(core\/options|operators\/validate|(event|outbox\/lmdb|destination|client|collector|http|testing\/laws)\/\w+)\.ts$/,
+    /^(core\/options|operators\/validate|(event|schema|outbox\/lmdb|destination|client|collector|http|testing\/laws)\/\w+)\.ts$/,
   ],
   [/^(undici(\/lib\/dispatcher\/client\.js)?|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
   [/^(debug|node:diagnostics_channel)$/, /^log\//],

@@ -139,6 +139,10 @@ export const flags = {
     ...signingFlags,
   },
   demo: outputs,
+  schema: {
+    title: withDefault('--title <text>', 'of the document', 'Webhooks', as.text),
+    version: withDefault('--api-version <version>', 'of your interface', '1.0.0', as.text),
+  },
   gen: {
     count: withDefault('-n, --count <n>', 'how many lines', '100', as.count(1, 1e9)),
     seed: withDefault('--seed <n>', 'the same seed gives the same lines', '1', as.count(0, 2 ** 31)),

@@ -156,6 +156,17 @@ Example:
 
 Exit codes: 0 authentic; 1 not authentic; 2 wrong usage, or no such body.`,
 
+  schema: `print a schema of the events, or a document about the webhooks, as JSON
+
+  events    JSON Schema 2020-12 of events in their canonical form
+  openapi   OpenAPI 3.1: a webhook for each kind of body, and the headers
+  asyncapi  AsyncAPI 3.0: the same as messages
+
+Example:
+  $ headrace schema openapi --title 'Webhooks of my shop' > openapi.json
+
+Exit codes: 0 printed, or the reader closed the pipe; 2 wrong usage.`,
+
   gen: `write events to try things out with, one a line
 
 They are calls as people write them, with texts, keys, numbers and depths that

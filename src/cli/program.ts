@@ -27,6 +27,7 @@ const RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
 const KIND: Argument = ['[KIND...]', 'page, screen, identify, track, alias, group, delete; all if omitted']
+const WHAT: Argument = ['<WHAT>', 'events, openapi or asyncapi']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 /** Commands whose exit code is 1 when their output cannot be written. */
@@ -96,6 +97,7 @@ const program = (
   add(headrace, 'sign', BODY, async () => (await import('./sign.ts')).signCommand)
   add(headrace, 'verify', BODY, async () => (await import('./sign.ts')).verifyCommand)
   add(headrace, 'demo', [], async () => (await import('./demo.ts')).demoCommand)
+  add(headrace, 'schema', WHAT, async () => (await import('./schema.ts')).schemaCommand)
   add(headrace, 'gen', KIND, async () => (await import('./gen.ts')).genCommand)
   return headrace
 }

@@ -1,0 +1,25 @@
+/** `schema`: the events, or a document about the webhooks, as JSON. */
+import { Event } from '../event/event.ts'
+import { asyncApiOf, openApiOf } from '../schema/documents.ts'
+import { jsonSchemaOf } from '../schema/jsonSchema.ts'
+import type { OptionsOf } from './flags.ts'
+import { UsageError, choice } from './options.ts'
+import { FINE, type Terminal } from './terminal.ts'
+
+export const schemaCommand = (
+  options: OptionsOf<'schema'>,
+  { out, host }: Terminal,
+  given: string,
+): number => {
+  const what = choice('events', 'openapi', 'asyncapi')(given, host.env)
+  if (what._tag === 'Left') throw new UsageError(`WHAT ${what.left}`)
+  const makers = {
+    events: () => jsonSchemaOf(Event),
+    openapi: () => openApiOf(options),
+    asyncapi: () => asyncApiOf(options),
+  }
+  const made = makers[what.right]()
+  // The codecs of headrace say what they take; a test makes all three.
+  if (made._tag === 'Right') out.line(JSON.stringify(made.right, null, 2))
+  return FINE
+}

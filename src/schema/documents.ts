@@ -1,0 +1,155 @@
+/** OpenAPI 3.1 and AsyncAPI 3.0 of webhooks, out of the codecs that make their bodies. */
+import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import type { Fault } from '../core/refusal.ts'
+import { WireBody } from '../event/webhookBody.ts'
+import { schemaIn, type JsonSchema } from './jsonSchema.ts'
+
+const [page, screen, identify, track, alias, group, deletion] = WireBody.types
+
+/** The codecs of the seven bodies that a destination sends, by their names in a document. */
+export const webhookBodies = { page, screen, identify, track, alias, group, delete: deletion }
+
+/** What a document describes. */
+export interface DocumentOptions {
+  /** Default: Webhooks. */
+  readonly title?: string
+  /** The version of your interface. Default: 1.0.0. */
+  readonly version?: string
+  /** Codecs of the bodies, by names of letters, digits, dots, dashes and underscores. Default: `webhookBodies`. */
+  readonly bodies?: Readonly<Record<string, t.Mixed>>
+}
+
+const base64 = '[A-Za-z0-9+/]{43}='
+const HEADERS = {
+  'X-Signature': [
+    'Lower-case hex HMAC-SHA1 of the raw body with the shared secret. Absent without one.',
+    '^[0-9a-f]{40}$',
+  ],
+  'webhook-id': [
+    'Standard Webhooks: the id of the message, the same for each attempt. Absent without a standard secret.',
+    '^[!-~]+$',
+  ],
+  'webhook-timestamp': ['Standard Webhooks: seconds since 1970 at which the attempt began.', '^[0-9]+$'],
+  'webhook-signature': [
+    'Standard Webhooks: base64 HMAC-SHA256 of id.timestamp.body, one for each secret.',
+    `^v1,${base64}( v1,${base64})*$`,
+  ],
+} as const
+
+const headers = Object.entries(HEADERS).map(
+  ([name, [description, pattern]]) => [name, description, { type: 'string', pattern }] as const,
+)
+
+/** The schemas of all bodies and of what they refer to, or all faults. */
+const schemasOf = (
+  bodies: Readonly<Record<string, t.Mixed>>,
+  isDraft7: boolean,
+): Either<ReadonlyArray<Fault>, Readonly<Record<string, JsonSchema>>> => {
+  const defs: Record<string, JsonSchema> = {}
+  const faults: Fault[] = []
+  const message = 'must be a name of letters, digits, dots, dashes and underscores'
+  const made = Object.entries(bodies).map(([name, codec]) => {
+    if (!/^[\w.-]+$/.test(name)) faults.push({ path: name, message })
+    const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs, isDraft7 })
+    if (isRight(schema)) return [name, schema.right] as const
+    const under = (path: string): string => `${name}${path === '' || path.startsWith('[') ? '' : '.'}${path}`
+    faults.push(...schema.left.map((fault) => ({ ...fault, path: under(fault.path) })))
+    return [name, {}] as const
+  })
+  return faults.length > 0 ? left(faults) : right({ ...defs, ...Object.fromEntries(made) })
+}
+
+/**
+ * An OpenAPI 3.1 document with a webhook for each body, for the receivers of your webhooks. Left has a fault
+ * for each part of a body that does not say what it takes.
+ *
+ * @example
+ * import { openApiOf } from 'headrace/schema'
+ *
+ * const document = openApiOf({ title: 'Webhooks of my shop' })
+ * if (document._tag === 'Right') console.log(document.right.openapi) // => 3.1.0
+ */
+export const openApiOf = ({
+  title = 'Webhooks',
+  version = '1.0.0',
+  bodies = webhookBodies,
+}: DocumentOptions = {}): Either<ReadonlyArray<Fault>, JsonSchema> => {
+  const schemas = schemasOf(bodies, false)
+  if (schemas._tag === 'Left') return schemas
+  const parameters = headers.map(([name, description, schema]) => ({
+    ...{ name, in: 'header', required: false, description, schema },
+  }))
+  const webhook = (name: string): JsonSchema => ({
+    post: {
+      operationId: name,
+      parameters,
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
+      },
+      responses: {
+        '2XX': { description: 'Taken. It is not sent again.' },
+        '4XX': { description: 'Refused for good; 408, 425 and 429 are tried again.' },
+        '5XX': { description: 'Tried again with growing delays, by default for 4 hours.' },
+      },
+    },
+  })
+  return right({
+    openapi: '3.1.0',
+    info: { title, version },
+    webhooks: Object.fromEntries(Object.keys(bodies).map((name) => [name, webhook(name)])),
+    components: { schemas: schemas.right },
+  })
+}
+
+/**
+ * An AsyncAPI 3.0 document with a message for each body. Left as `openApiOf`.
+ *
+ * @example
+ * import { asyncApiOf, webhookBodies } from 'headrace/schema'
+ *
+ * const { track } = webhookBodies
+ * const document = asyncApiOf({ bodies: { track } })
+ * if (document._tag === 'Right') console.log(document.right.asyncapi) // => 3.0.0
+ */
+export const asyncApiOf = ({
+  title = 'Webhooks',
+  version = '1.0.0',
+  bodies = webhookBodies,
+}: DocumentOptions = {}): Either<ReadonlyArray<Fault>, JsonSchema> => {
+  const schemas = schemasOf(bodies, true)
+  if (schemas._tag === 'Left') return schemas
+  const names = Object.keys(bodies)
+  const properties = headers.map(([name, description, schema]) => [name, { description, ...schema }])
+  const message = (name: string): JsonSchema => ({
+    name,
+    contentType: 'application/json',
+    headers: { type: 'object', properties: Object.fromEntries(properties) as unknown },
+    payload: { $ref: `#/components/schemas/${name}` },
+  })
+  const refs = (to: string) => names.map((name) => [name, { $ref: `#/${to}/messages/${name}` }] as const)
+  return right({
+    asyncapi: '3.0.0',
+    info: { title, version },
+    defaultContentType: 'application/json',
+    channels: {
+      webhook: {
+        description: 'The URL of a receiver.',
+        messages: Object.fromEntries(refs('components')),
+      },
+    },
+    operations: {
+      deliver: {
+        action: 'send',
+        channel: { $ref: '#/channels/webhook' },
+        messages: refs('channels/webhook').map(([, ref]) => ref),
+        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+      },
+    },
+    components: {
+      messages: Object.fromEntries(names.map((name) => [name, message(name)])),
+      schemas: schemas.right,
+    },
+  })
+}

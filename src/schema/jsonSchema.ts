@@ -1,0 +1,252 @@
+/** JSON Schema of io-ts codecs. Codecs are known by `_tag`: a host may have a second copy of io-ts. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import type { Fault } from '../core/refusal.ts'
+import { JsonObject, toFaults, type Finding, type Key } from '../event/json.ts'
+import { messageIdLength } from '../event/limits.ts'
+import { kinds, members } from '../event/model.ts'
+import { WebhookBody, WireBody } from '../event/webhookBody.ts'
+
+/** A JSON Schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+interface AnyCodec extends t.Mixed {
+  readonly _tag?: string
+  readonly value?: unknown
+  readonly keys?: object
+  readonly props?: t.Props
+  readonly domain?: t.Mixed
+  readonly codomain?: t.Mixed
+  readonly types?: ReadonlyArray<t.Mixed>
+  readonly type?: t.Mixed
+}
+
+const [{ event: id, messageId, timestamp }] = members.track
+
+/** What codecs say that their tag does not. */
+const notes = new WeakMap<object, JsonSchema>([
+  [id, { type: 'string', minLength: 1 }],
+  [messageId, { type: 'string', minLength: 1, maxLength: messageIdLength }],
+  [
+    timestamp,
+    {
+      ...{ type: 'string', format: 'date-time' },
+      pattern: '^\\d{4}-\\d{2}-\\d{2}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$',
+    },
+  ],
+  [JsonObject, { type: 'object' }],
+])
+
+/** Records of ours: if both ids may be absent, one of them is there. */
+const ownRecords = new WeakSet<object>([...kinds.types, ...WireBody.types])
+const A_USER = [{ required: ['userId'] }, { required: ['anonymousId'] }]
+
+/**
+ * A copy of a codec that says what its values are, for a refinement, a brand or a codec made with `new Type`.
+ * The codec itself is unchanged. Nothing compares the two: check it with values of your own.
+ *
+ * @example
+ * import { jsonSchemaOf, withSchema } from 'headrace/schema'
+ * import * as t from 'io-ts'
+ *
+ * const Sku = t.refinement(t.string, (text) => /^[A-Z]{3}$/.test(text), 'Sku')
+ * console.log(jsonSchemaOf(Sku)._tag) // => Left
+ * console.log(jsonSchemaOf(withSchema({ type: 'string', pattern: '^[A-Z]{3}$' })(Sku))._tag) // => Right
+ */
+export const withSchema =
+  (schema: JsonSchema) =>
+  <C extends t.Mixed>(codec: C): C => {
+    // A copy with the same prototype and members has the same type.
+    const copy = Object.create(
+      Object.getPrototypeOf(codec) as object,
+      Object.getOwnPropertyDescriptors(codec),
+    ) as C
+    notes.set(copy, schema)
+    return copy
+  }
+
+const OBJECT_KEYS = ['type', 'properties', 'required', 'anyOf', 'additionalProperties']
+
+const listIn = (schema: JsonSchema, key: string): ReadonlyArray<unknown> => {
+  const list = schema[key]
+  return Array.isArray(list) ? list : []
+}
+
+const propertiesIn = (schema: JsonSchema): Readonly<Record<string, unknown>> =>
+  // Only this file writes them, or the host, whose schema has them as an object too.
+  (schema['properties'] ?? {}) as Readonly<Record<string, unknown>>
+
+const isClosed = (schema: JsonSchema): boolean => schema['additionalProperties'] === false
+const opened = ({ additionalProperties: _closed, ...schema }: JsonSchema): JsonSchema => schema
+
+const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
+
+/** The parts of a value that all hold: records become one, with the keys of all of them. */
+const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
+  const isPlain = (each: JsonSchema): boolean => Object.keys(each).join() === 'type'
+  const hasType = (each: JsonSchema): boolean => given.some((other) => other !== each && 'type' in other)
+  const first = given.findIndex((each) => !isPlain(each))
+  const all = given.filter((each, at) => !isPlain(each) || !hasType(each) || (first < 0 && at === 0))
+  const isRecord = (each: JsonSchema): boolean =>
+    each['type'] === 'object' &&
+    Object.keys(each).every((key) => OBJECT_KEYS.includes(key)) &&
+    typeof (each['additionalProperties'] ?? false) === 'boolean'
+  const [only] = all
+  if (only !== undefined && all.length === 1) return only
+  if (!all.every(isRecord)) return { allOf: all.map((each) => (isClosed(each) ? opened(each) : each)) }
+  const keys = [...new Set(all.flatMap((each) => Object.keys(propertiesIn(each))))]
+  const properties = keys.map((key) => [key, allOf(all.flatMap((each) => propertiesIn(each)[key] ?? []))])
+  const required = [...new Set(all.flatMap((each) => listIn(each, 'required')))]
+  const choices = all.flatMap((each) => ('anyOf' in each ? [{ anyOf: each['anyOf'] }] : []))
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties) as unknown,
+    ...(required.length > 0 && { required }),
+    ...(choices.length === 1 ? choices[0] : choices.length > 1 && { allOf: choices }),
+    ...(given.every(isClosed) && { additionalProperties: false }),
+  }
+}
+
+/** Where the schemas of recursive codecs stand, and how tuples are written. */
+export interface SchemaPlace {
+  readonly prefix: string
+  readonly defs: Record<string, JsonSchema>
+  readonly isDraft7?: boolean
+}
+
+/** The schema of a codec, or a fault for each part that says nothing. */
+export const schemaIn = (
+  codec: t.Mixed,
+  { prefix, defs, isDraft7 = false }: SchemaPlace,
+): Either<ReadonlyArray<Fault>, JsonSchema> => {
+  const findings: Finding[] = []
+  const names = new Map<t.Mixed, string>()
+  const opaque = ({ name }: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
+    const message = `the codec ${JSON.stringify(name)} does not say what it takes: use withSchema`
+    findings.push({ steps, message })
+    return {}
+  }
+  const recordOf = (props: t.Props, steps: ReadonlyArray<Key>, isPartial: boolean): JsonSchema => {
+    const required = Object.keys(props).filter((key) => !isPartial && props[key]?.is(undefined) === false)
+    const properties = Object.entries(props).map(([key, each]) => [key, go(each, [...steps, key])])
+    return {
+      type: 'object',
+      properties: Object.fromEntries(properties) as unknown,
+      ...(required.length > 0 && { required }),
+    }
+  }
+  const closedOf = (schema: JsonSchema, needsUser: boolean): JsonSchema => ({
+    ...schema,
+    additionalProperties: false,
+    ...(needsUser &&
+      'anonymousId' in propertiesIn(schema) &&
+      'userId' in propertiesIn(schema) &&
+      !listIn(schema, 'required').includes('userId') && { anyOf: A_USER }),
+  })
+  const go = (given: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
+    const note = notes.get(given)
+    if (note !== undefined) return note
+    const each: AnyCodec = given
+    const { type = given, types = [], props = {} } = each
+    switch (given === WebhookBody ? 'WebhookBody' : each._tag) {
+      case 'WebhookBody':
+        return go(WireBody, steps)
+      case 'StringType':
+        return { type: 'string' }
+      case 'NumberType':
+        return { type: 'number' }
+      case 'BooleanType':
+        return { type: 'boolean' }
+      case 'NullType':
+        return { type: 'null' }
+      case 'UnknownType':
+      case 'AnyType':
+        return {}
+      case 'UndefinedType':
+      case 'VoidType':
+      case 'NeverType':
+        return { not: {} }
+      case 'LiteralType':
+        return { const: each.value }
+      case 'KeyofType':
+        return { enum: Object.keys(each.keys ?? {}) }
+      case 'AnyArrayType':
+        return { type: 'array' }
+      case 'ArrayType':
+      case 'ReadonlyArrayType':
+        return { type: 'array', items: go(type, [...steps, '*']) }
+      case 'TupleType': {
+        const items = types.map((member, at) => go(member, [...steps, at]))
+        const rest = isDraft7 ? { items, additionalItems: false } : { prefixItems: items, items: false }
+        return { type: 'array', minItems: items.length, maxItems: items.length, ...rest }
+      }
+      case 'AnyDictionaryType':
+        return { type: 'object' }
+      case 'DictionaryType': {
+        const names = go(each.domain ?? given, steps)
+        const values = go(each.codomain ?? given, [...steps, '*'])
+        const keys = 'const' in names ? [names['const']] : listIn(names, 'enum')
+        if (keys.length === 0)
+          return {
+            ...{ type: 'object', additionalProperties: values },
+            ...(Object.keys(names).join() !== 'type' && { propertyNames: names }),
+          }
+        const properties = Object.fromEntries(keys.map((key) => [String(key), values]))
+        return { type: 'object', properties, required: keys }
+      }
+      case 'InterfaceType':
+        return recordOf(props, steps, false)
+      case 'StrictType':
+        return closedOf(recordOf(props, steps, false), false)
+      case 'PartialType':
+        return recordOf(props, steps, true)
+      case 'ExactType':
+        return closedOf(go(type, steps), ownRecords.has(given))
+      case 'ReadonlyType':
+        return go(type, steps)
+      case 'UnionType': {
+        // JSON has no undefined: a member that may be it is a member that may be absent.
+        const all = types.filter((member: AnyCodec) => !/^(Undefined|Void)Type$/.test(member._tag ?? ''))
+        const schemas = all.map((member) => go(member, steps))
+        if (schemas.every((schema) => 'const' in schema)) return { enum: schemas.map((one) => one['const']) }
+        return schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas }
+      }
+      case 'IntersectionType':
+        return intersectionOf(types.map((member) => go(member, steps)))
+      case 'RefinementType':
+        return given.name === 'Int' ? { type: 'integer' } : opaque(given, steps)
+      case 'RecursiveType': {
+        const name = names.get(given) ?? given.name.replace(/[^\w.-]/g, '_')
+        if (!names.has(given)) {
+          names.set(given, name)
+          defs[name] = go(type, steps)
+        }
+        return { $ref: prefix + name }
+      }
+      default:
+        return opaque(given, steps)
+    }
+  }
+  const schema = go(codec, [])
+  return findings.length > 0 ? left(toFaults(findings)) : right(schema)
+}
+
+/**
+ * The JSON Schema of a codec's values in their canonical form: what `is` accepts and JSON can hold. `decode`
+ * may take more: calls without an id, keys that it drops. A part that does not say what it takes (a
+ * refinement, a brand, a codec made with `new Type`) is a fault with its path, never a silent `{}`.
+ *
+ * @example
+ * import { jsonSchemaOf } from 'headrace/schema'
+ * import * as t from 'io-ts'
+ *
+ * const schema = jsonSchemaOf(t.type({ sku: t.string, count: t.Int }))
+ * console.log(schema._tag === 'Right' ? schema.right.required : schema.left) // => [ 'sku', 'count' ]
+ */
+export const jsonSchemaOf = (codec: t.Mixed): Either<ReadonlyArray<Fault>, JsonSchema> => {
+  const $defs: Record<string, JsonSchema> = {}
+  const made = schemaIn(codec, { prefix: '#/$defs/', defs: $defs })
+  if (made._tag === 'Left') return made
+  const $schema = 'https://json-schema.org/draft/2020-12/schema'
+  return right({ $schema, ...made.right, ...(Object.keys($defs).length > 0 && { $defs }) })
+}

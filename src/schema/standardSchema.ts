@@ -1,0 +1,105 @@
+/** Standard Schema (standardschema.dev), both ways. Its types are copied, as the specification asks. */
+import { constVoid } from 'fp-ts/lib/function.js'
+import * as t from 'io-ts'
+import { faultsOf } from '../event/codecFaults.ts'
+
+/** One finding of a Standard Schema. @inline */
+interface StandardIssue {
+  readonly message: string
+  readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined
+}
+
+/** What a Standard Schema answers. @inline */
+type StandardResult<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: ReadonlyArray<StandardIssue> }
+
+/** A schema of zod, valibot, arktype and others: version 1 of Standard Schema. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    /** The library. */
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    /** Exists in types only. */
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
+
+/**
+ * A Standard Schema as a codec, for `validate`. Its faults have the paths of the schema. Its messages may
+ * quote the input, so they are used only with `messages: true`; else a fault says `is not what the schema
+ * wants`. A schema that answers later throws a `TypeError` at the first value: use `enrich`.
+ *
+ * @example
+ * import { faultsOf } from 'headrace/events'
+ * import { fromStandard, toStandard } from 'headrace/schema'
+ * import * as t from 'io-ts'
+ *
+ * const Order = fromStandard(toStandard(t.type({ lines: t.array(t.type({ sku: t.string })) })))
+ * const decoded = Order.decode({ lines: [{ sku: 7 }] })
+ * if (decoded._tag === 'Left') console.log(faultsOf(decoded.left))
+ * // => [ { path: 'lines[0].sku', message: 'is not what the schema wants' } ]
+ */
+export const fromStandard = <S extends StandardSchema>(
+  schema: S,
+  { messages = false }: { readonly messages?: boolean } = {},
+): t.Type<OutputOf<S>, unknown> => {
+  const { vendor, validate } = schema['~standard']
+  const run = (input: unknown): StandardResult<OutputOf<S>> => {
+    const result = validate(input)
+    if (!(result instanceof Promise)) return result
+    result.catch(constVoid)
+    throw new TypeError(`fromStandard: this schema of ${vendor} answers later: use enrich`)
+  }
+  return new t.Type<OutputOf<S>, unknown>(
+    `${vendor} schema`,
+    (value): value is OutputOf<S> => run(value).issues === undefined,
+    (input, context) => {
+      const result = run(input)
+      if (result.issues === undefined) return t.success(result.value)
+      const before = context.slice(0, -1)
+      const errors = result.issues.map(({ message, path = [] }): t.ValidationError => {
+        const steps = path.map((each) => (typeof each === 'object' ? each.key : each))
+        // `faultsOf` knows an index by the codec above it.
+        const entries = [context.at(-1)?.key ?? '', ...steps].map((key, at) => ({
+          ...{ key: String(key), type: typeof steps[at] === 'number' ? t.UnknownArray : t.unknown },
+        }))
+        const text = messages ? message : 'is not what the schema wants'
+        return { value: undefined, message: text, context: [...before, ...entries] }
+      })
+      return t.failures(errors)
+    },
+    t.identity,
+  )
+}
+
+/** The steps of the path of a fault. */
+const stepsOf = (path: string): ReadonlyArray<string | number> =>
+  [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, quoted, name]) =>
+    index !== undefined ? Number(index) : quoted !== undefined ? String(JSON.parse(quoted)) : (name ?? ''),
+  )
+
+/**
+ * A codec as a Standard Schema, for tRPC, Hono, TanStack Form and others. Its messages hold no value.
+ *
+ * @example
+ * import { Event } from 'headrace/events'
+ * import { toStandard } from 'headrace/schema'
+ *
+ * const result = await toStandard(Event)['~standard'].validate({ type: 'track', userId: 'u1' })
+ * console.log(result.issues)
+ * // => [ { message: 'is missing: it must be a string that is not empty', path: [ 'event' ] } ]
+ */
+export const toStandard = <A, O>(codec: t.Type<A, O>): StandardSchema<O, A> => ({
+  '~standard': {
+    version: 1,
+    vendor: 'headrace',
+    validate: (value) => {
+      const decoded = codec.decode(value)
+      if (decoded._tag === 'Right') return { value: decoded.right }
+      return { issues: faultsOf(decoded.left).map(({ path, message }) => ({ message, path: stepsOf(path) })) }
+    },
+  },
+})

@@ -1,0 +1,121 @@
+import { validate } from '@readme/openapi-parser'
+import { Ajv } from 'ajv'
+import type { Either } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { describe, expect, it } from 'vitest'
+import { asyncApiOf, openApiOf, webhookBodies, type JsonSchema } from '../../src/schema/index.ts'
+import { standardHeadersOf, signatureOf } from '../../src/signing/index.ts'
+
+interface Document extends JsonSchema {
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+}
+const made = (document: Either<unknown, JsonSchema>): Document => {
+  if (document._tag === 'Left') throw new Error(JSON.stringify(document.left))
+  // Each test looks at what it needs of it.
+  return JSON.parse(JSON.stringify(document.right)) as Document
+}
+
+interface Tree {
+  readonly children: Tree[]
+}
+const Tree = t.recursion<Tree>('Tree', (self) => t.type({ children: t.array(self) }))
+const bodies = {
+  ...webhookBodies,
+  'order.paid': t.type({ total: t.number, pair: t.tuple([t.string, Tree]) }),
+}
+const isValid = async (document: object): Promise<boolean> => {
+  // It takes its own type of a document, and a copy, which it changes.
+  const given = structuredClone(document) as Parameters<typeof validate>[0]
+  return (await validate(given)).valid
+}
+
+describe('openApiOf', () => {
+  it('makes a document that a parser takes, and refuses when bent', async () => {
+    for (const options of [{}, { bodies, title: 'Mine', version: '2.0.0' }]) {
+      const document = made(openApiOf(options))
+      expect(await isValid(document)).toBe(true)
+      const text = JSON.stringify(document).replace('"in":"header"', '"in":"nowhere"')
+      expect(await isValid(JSON.parse(text) as object)).toBe(false)
+    }
+    expect(Object.keys(made(openApiOf({ bodies }))['webhooks'] as object)).toEqual(Object.keys(bodies))
+  })
+
+  it('describes headers as they are sent', () => {
+    const text = JSON.stringify(made(openApiOf()))
+    const secret = [1, 2].map((byte) => `whsec_${Buffer.alloc(24, byte).toString('base64')}`)
+    const headers = { 'X-Signature': signatureOf('s', ''), ...standardHeadersOf(secret, 'm1', '{}', 1_000) }
+    for (const [name, value] of Object.entries(headers)) {
+      const [, pattern = '""'] = new RegExp(`"name":"${name}".*?"pattern":("[^"]+")`).exec(text) ?? []
+      expect(value).toMatch(new RegExp(JSON.parse(pattern) as string))
+    }
+  })
+
+  it('is refused with the path of each part that says nothing, and for a name that is none', () => {
+    const { track } = webhookBodies
+    const wrong = { track, 'a b': track, mine: t.type({ f: t.Function }), other: t.Function }
+    for (const document of [openApiOf({ bodies: wrong }), asyncApiOf({ bodies: wrong })])
+      expect(document).toMatchObject({ left: [{ path: 'a b' }, { path: 'mine.f' }, { path: 'other' }] })
+  })
+})
+
+describe('asyncApiOf', () => {
+  /** The structure that AsyncAPI 3.0 asks for, of what is used here. */
+  const structure = {
+    type: 'object',
+    required: ['asyncapi', 'info', 'channels', 'operations', 'components'],
+    additionalProperties: { not: {} },
+    properties: {
+      asyncapi: { const: '3.0.0' },
+      info: { type: 'object', required: ['title', 'version'], additionalProperties: { type: 'string' } },
+      defaultContentType: { type: 'string' },
+      channels: {
+        additionalProperties: {
+          required: ['messages'],
+          properties: { address: { type: ['string', 'null'] } },
+        },
+      },
+      operations: {
+        additionalProperties: {
+          required: ['action', 'channel'],
+          properties: {
+            action: { enum: ['send', 'receive'] },
+            channel: { required: ['$ref'] },
+            messages: { type: 'array', items: { required: ['$ref'] } },
+          },
+        },
+      },
+      components: { properties: { messages: { additionalProperties: { required: ['payload'] } } } },
+    },
+  }
+  const judge = new Ajv({ strict: false }).compile(structure)
+
+  it('makes a document of the structure, whose references lead to something', () => {
+    for (const options of [{}, { bodies }]) {
+      const document = made(asyncApiOf(options))
+      expect([judge(document), judge.errors]).toEqual([true, null])
+      expect(judge({ ...document, operations: { deliver: { action: 'publish' } } })).toBe(false)
+      const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) =>
+        path.split('/'),
+      )
+      expect(refs.length).toBeGreaterThan(20)
+      for (const path of refs)
+        expect(
+          path.reduce<unknown>((at, key) => (at as JsonSchema | undefined)?.[key], document),
+          path.join('/'),
+        ).toBeDefined()
+    }
+  })
+
+  it('has payloads of draft 07, with tuples and recursion', () => {
+    const { components } = made(asyncApiOf({ bodies }))
+    const ajv = new Ajv({ strict: false, formats: { 'date-time': true } }).addSchema({
+      ...components,
+      $id: 'd',
+    })
+    const root = { components }
+    const paid = ajv.compile({ ...root, $ref: '#/components/schemas/order.paid' })
+    expect(paid({ total: 1, pair: ['a', { children: [{ children: [] }] }] })).toBe(true)
+    expect(paid({ total: 1, pair: ['a', { children: [{ children: 7 }] }] })).toBe(false)
+    expect(paid({ total: 1, pair: ['a', { children: [] }, 'b'] })).toBe(false)
+  })
+})

@@ -1,0 +1,132 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import * as fc from 'fast-check'
+import * as t from 'io-ts'
+import { describe, expect, it } from 'vitest'
+import { Event, Track, WebhookBody, WireBody, eventCodec } from '../../src/event/index.ts'
+import { jsonSchemaOf, withSchema, type JsonSchema } from '../../src/schema/index.ts'
+import { anyEvent, arbitraryFor, invalidFor, wireBody } from '../../src/testing/laws/index.ts'
+import { runs } from '../support/runs.ts'
+
+const schemaOf = (codec: t.Mixed): JsonSchema => {
+  const schema = jsonSchemaOf(codec)
+  if (schema._tag === 'Left') throw new Error(JSON.stringify(schema.left))
+  return schema.right
+}
+
+/** What ajv says of a value as JSON has it. */
+const judgeOf = (codec: t.Mixed): ((value: unknown) => boolean) => {
+  const ajv = new Ajv2020({ strict: false })
+  addFormats.default(ajv)
+  const validate = ajv.compile(schemaOf(codec))
+  return (value) => validate(value)
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown
+
+interface Tree {
+  readonly at: number
+  readonly children: Tree[]
+}
+type Case = [name: string, codec: t.Mixed, values?: fc.Arbitrary<unknown>]
+
+describe('a codec and its schema agree', () => {
+  const Recursive = t.recursion<Tree>('Tree', (self) => t.type({ at: t.number, children: t.array(self) }))
+  const Ordered = t.intersection([
+    Track,
+    t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
+  ])
+  const codecs: ReadonlyArray<Case> = [
+    ['Event', Event, anyEvent],
+    ['an own codec of events', eventCodec(), anyEvent],
+    ['WireBody', WireBody, wireBody],
+    ...WireBody.types.map((each) => [each.name, each, wireBody.filter((body) => each.is(body))] as Case),
+    [
+      'Ordered',
+      Ordered,
+      anyEvent
+        .filter((each) => Track.is(each))
+        .map((each) => ({ ...each, event: 'Ordered', properties: { total: 1 } })),
+    ],
+    ['a tree', Recursive],
+    ['a tuple', t.tuple([t.string, t.Int])],
+    ['a keyed record', t.record(t.keyof({ a: null, b: null }), t.number)],
+    ['a record', t.record(t.string, t.union([t.null, t.readonlyArray(t.boolean)]))],
+    ['literals', t.type({ a: t.union([t.literal('x'), t.literal(1)]), b: t.keyof({ y: null }) })],
+    ['optional members', t.intersection([t.type({ a: t.string }), t.partial({ b: t.number })])],
+  ]
+
+  it.each<Case>(codecs)(
+    '%s: ajv takes what it writes, and refuses what it refuses',
+    (_name, codec, values) => {
+      const valid = values ?? arbitraryFor<unknown>(codec)
+      const judge = judgeOf(codec)
+      // Ten times: a value costs less than a delivery.
+      const numRuns = codec === Event || codec === WireBody ? runs(10) : runs()
+      const written = (value: unknown): boolean => judge(plain(codec.encode(value))) || judge(plain(value))
+      fc.assert(
+        fc.property(valid, (value) => {
+          expect([codec.is(value), written(value)]).toEqual([true, true])
+        }),
+        { numRuns },
+      )
+      const overrides = values === undefined ? [] : [[codec, values] as const]
+      fc.assert(
+        fc.property(invalidFor(codec, { overrides }), ({ input }) => {
+          const value = plain(input)
+          expect([value, judge(value)]).toEqual([value, codec.is(value)])
+        }),
+        { numRuns },
+      )
+    },
+  )
+
+  it('the bodies of events: WebhookBody has the schema of what it encodes', () => {
+    expect(schemaOf(WebhookBody)).toEqual(schemaOf(WireBody))
+  })
+})
+
+describe('what says nothing', () => {
+  const Positive = t.refinement(t.number, (n) => n > 0, 'Positive')
+  const opaque = new t.Type<string>('Opaque', t.string.is, t.string.validate, t.identity)
+
+  it('is a fault with its path, and never an empty schema', () => {
+    const codec = t.type({
+      a: Positive,
+      'b c': t.array(t.type({ d: opaque })),
+      e: t.tuple([t.string, t.Function]),
+    })
+    const schema = jsonSchemaOf(codec)
+    const message = (name: string): string => `the codec ${name} does not say what it takes: use withSchema`
+    expect(schema).toEqual({
+      _tag: 'Left',
+      left: [
+        { path: 'a', message: message('"Positive"') },
+        { path: 'b c["*"].d', message: message('"Opaque"') },
+        { path: 'e[1]', message: message('"Function"') },
+      ],
+    })
+  })
+
+  it('says so with withSchema, in a copy that decodes alike', () => {
+    const noted = withSchema({ type: 'number', exclusiveMinimum: 0 })(Positive)
+    expect(schemaOf(t.type({ a: noted }))).toMatchObject({ properties: { a: { exclusiveMinimum: 0 } } })
+    expect(jsonSchemaOf(Positive)._tag).toBe('Left')
+    expect([noted.decode(1)._tag, noted.decode(-1)._tag, noted.is(2), noted.name]).toEqual([
+      'Right',
+      'Left',
+      true,
+      'Positive',
+    ])
+    expect(withSchema({ type: 'string' })(opaque).decode('s')._tag).toBe('Right')
+  })
+})
+
+it('a member that may be undefined may be absent; unknown says nothing on purpose', () => {
+  expect(schemaOf(t.type({ a: t.union([t.string, t.undefined]), b: t.unknown, c: t.null }))).toEqual({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: { a: { type: 'string' }, b: {}, c: { type: 'null' } },
+    required: ['c'],
+  })
+})

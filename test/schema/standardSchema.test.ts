@@ -1,0 +1,89 @@
+import { type } from 'arktype'
+import { left } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { firstValueFrom, of, toArray } from 'rxjs'
+import * as v from 'valibot'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import { Event, faultsOf } from '../../src/event/index.ts'
+import { validate } from '../../src/index.ts'
+import { fromStandard, toStandard } from '../../src/schema/index.ts'
+
+const schemas = {
+  zod: z.object({ id: z.string(), lines: z.array(z.object({ sku: z.string(), count: z.number() })) }),
+  valibot: v.object({ id: v.string(), lines: v.array(v.object({ sku: v.string(), count: v.number() })) }),
+  arktype: type({ id: 'string', lines: type({ sku: 'string', count: 'number' }).array() }),
+}
+const right = { id: 'a', lines: [{ sku: 'x', count: 1 }] }
+const wrong = {
+  id: 'a',
+  lines: [
+    { sku: 'x', count: 1 },
+    { sku: 'hunter2', count: 'hunter2' },
+  ],
+}
+
+const run = <A>(codec: t.Type<A, unknown>, input: unknown) =>
+  firstValueFrom(of(input).pipe(validate(codec), toArray())).then(([one]) => one)
+
+describe('fromStandard in validate', () => {
+  it.each(Object.entries(schemas))(
+    '%s takes and refuses, with the path and no value',
+    async (_name, schema) => {
+      expect(await run(fromStandard(schema), right)).toEqual({ _tag: 'Right', right })
+      const refused = await run(fromStandard(schema), wrong)
+      const faults = [{ path: 'lines[1].count', message: 'is not what the schema wants' }]
+      expect(refused).toMatchObject({ left: { _tag: 'Invalid', faults } })
+    },
+  )
+
+  it('passes messages on if asked to', () => {
+    const decoded = fromStandard(schemas.valibot, { messages: true }).decode(wrong)
+    expect(decoded._tag === 'Left' && faultsOf(decoded.left)[0]?.message).toContain('hunter2')
+  })
+
+  it('has the types of the schema', () => {
+    type Order = typeof right
+    expectTypeOf(fromStandard(schemas.zod)).toEqualTypeOf<t.Type<Order, unknown>>()
+    expectTypeOf<t.TypeOf<ReturnType<typeof fromStandard<typeof schemas.valibot>>>>().toEqualTypeOf<Order>()
+    expectTypeOf<t.TypeOf<ReturnType<typeof fromStandard<typeof schemas.arktype>>>>().toEqualTypeOf<Order>()
+    const changed = fromStandard(z.string().transform((text) => text.length))
+    expectTypeOf(changed).toEqualTypeOf<t.Type<number, unknown>>()
+    expect(changed.decode('four')).toEqual({ _tag: 'Right', right: 4 })
+  })
+
+  it('names the way out for a schema that answers later, at the first value', () => {
+    const later = z.string().refine(() => Promise.resolve(true))
+    expect(() => fromStandard(later).decode('a')).toThrow(/this schema of zod answers later: use enrich/)
+  })
+
+  it('keeps a path below another codec, and keys that look like an index', () => {
+    const codec = t.type({ order: fromStandard(z.object({ '0': z.string(), 'a b': z.array(z.string()) })) })
+    const decoded = codec.decode({ order: { '0': 1, 'a b': [1] } })
+    const paths = decoded._tag === 'Left' ? faultsOf(decoded.left).map(({ path }) => path) : []
+    expect(paths.sort()).toEqual(['order.0', 'order.a b[0]'])
+  })
+})
+
+describe('toStandard', () => {
+  it('answers the value, or issues with their steps and no value', async () => {
+    const codec = t.type({ 'a b': t.array(t.type({ c: t.number })) })
+    const { validate: judge } = toStandard(codec)['~standard']
+    expect(await judge({ 'a b': [{ c: 1 }] })).toEqual({ value: { 'a b': [{ c: 1 }] } })
+    const message = 'must be a number, not a string'
+    expect(await judge({ 'a b': [{ c: 1 }, { c: 'hunter2' }] })).toEqual({
+      issues: [{ message, path: ['a b', 1, 'c'] }],
+    })
+    expect(await judge({})).toMatchObject({ issues: [{ path: ['a b'] }] })
+  })
+
+  it('and back decodes the same, with its types', () => {
+    const codec = fromStandard(toStandard(Event), { messages: true })
+    expectTypeOf(codec).toEqualTypeOf<t.Type<Event, unknown>>()
+    const call = { type: 'delete', userId: 'u1', messageId: 'm1', timestamp: '2024-02-29T12:00:00.000Z' }
+    expect(codec.decode(call)).toEqual(Event.decode(call))
+    const [one, two] = [codec, Event].map((each) => each.decode({ type: 'track', userId: 'u1' }))
+    if (one?._tag !== 'Left' || two?._tag !== 'Left') expect.fail('decoded')
+    expect(left(faultsOf(one.left))).toEqual(left(faultsOf(two.left)))
+  })
+})
