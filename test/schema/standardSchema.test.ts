@@ -1,7 +1,7 @@
 import { type } from 'arktype'
 import { left } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { firstValueFrom, of, toArray } from 'rxjs'
+import { lastValueFrom, of, toArray } from 'rxjs'
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
@@ -24,7 +24,7 @@ const wrong = {
 }
 
 const run = <A>(codec: t.Type<A, unknown>, input: unknown) =>
-  firstValueFrom(of(input).pipe(validate(codec), toArray())).then(([one]) => one)
+  lastValueFrom(of(input).pipe(validate(codec), toArray()), { defaultValue: [] }).then(([one]) => one)
 
 describe('fromStandard in validate', () => {
   it.each(Object.entries(schemas))(
