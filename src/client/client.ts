@@ -17,7 +17,9 @@ import type {
   ScreenCall,
   TrackCall,
 } from '../event/model.ts'
+import type { LogEvent } from '../log/logEvent.ts'
 import type { CloseResult } from '../outbox/close.ts'
+import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import type { Message } from './message.ts'
 
 /** Events by name, each with the type of its properties: an interface or a type of your own. */
@@ -96,6 +98,11 @@ export interface ClientStats extends Totals {
   readonly attempts: number
   /** Requests that were started; more than attempts where a refused batch was divided. */
   readonly requests: number
+  /**
+   * Milliseconds since the oldest waiting message was accepted by this process. Known of those accepted while a
+   * listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
+   */
+  readonly oldest?: number
   /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
   readonly opening?: true
 }
@@ -159,6 +166,13 @@ export interface Client<
   readonly outcomes$: Observable<Outcome<Message>>
   /** Each refused call, with the reason. Hot, like `outcomes$`: for calls whose answers are not read. */
   readonly refusals$: Observable<Refusal>
+  /**
+   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it. An
+   * error of a subscriber is logged as a `Defect`, which `events$` leaves out.
+   */
+  readonly events$: Observable<LogEvent>
+  /** The dead letters of its outbox; in memory a client keeps none. */
+  readonly dead: OwnDeadLetters<Message>
   /** The counters, as they are now. */
   readonly stats: () => ClientStats
 }

@@ -9,8 +9,9 @@ import { heldBytes, maxHeldBytes, newId } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { bareIngestion } from '../http/bareIngestion.ts'
 import { lifecycle } from '../log/lifecycle.ts'
-import { callSafely, isListening } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
+import { deadLetters } from '../outbox/deadLetters.ts'
 import type { CorruptRecord } from '../outbox/factory.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
@@ -117,8 +118,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { maxCount, maxBytes, name: from } = settings
   const own = ownContext()
   const life = lifecycle<CloseResult<Message>>(clock, from, settings)
-  const { now, onEvent, defectIn: failedIn } = life
-  const hears = isListening(settings)
+  const { now, onEvent, hears, defectIn: failedIn } = life
 
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, attempts: 0, requests: 0 }
@@ -149,7 +149,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   let isClosed = false
 
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
-    ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit },
+    ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit, tellsAge: true },
     // Its logger listens to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
     shape: batches(settings, sent),
@@ -275,6 +275,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     close: (given) => close(timeoutIn('close', given, CLOSE_TIMEOUT)),
     outcomes$: outcomes.values$,
     refusals$: refusals.values$,
+    events$: life.events$,
+    dead: deadLetters(work, outbox, clock, life.isClosing),
     stats: () => ({
       ...work.totals(),
       enabled,
@@ -283,6 +285,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       bytes: outbox.stats().bytes,
       notPersisted: behind === undefined ? work.waiting() : behind.unstored(),
       ...sent,
+      ...work.oldest(),
       ...(!work.isOpen() && { opening: true }),
     }),
     [Symbol.asyncDispose]: async () => {

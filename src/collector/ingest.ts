@@ -125,8 +125,8 @@ const messageEncoder = (
   failedIn: (where: string) => (error: unknown) => void,
 ): ((message: unknown, batch: IncomingBatch) => Either<Refusal, Encoded>) => {
   const { maxMessageBytes } = options
-  const encodeOwned = eventEncoder(options, onUnknownKeys, failedIn('orderBy'), failedIn('meta'), true)
-  const encodeCopy = eventEncoder(options, onUnknownKeys, failedIn('orderBy'), failedIn('meta'))
+  const encodeOwned = eventEncoder(options, onUnknownKeys, failedIn, true)
+  const encodeCopy = eventEncoder(options, onUnknownKeys, failedIn)
 
   return (message, batch) => {
     try {

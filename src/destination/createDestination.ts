@@ -9,9 +9,10 @@ import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { lifecycle } from '../log/lifecycle.ts'
-import { callSafely, isListening } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until, type CloseResult } from '../outbox/close.ts'
+import { deadLetters } from '../outbox/deadLetters.ts'
 import type { CorruptRecord } from '../outbox/factory.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
@@ -97,7 +98,7 @@ export const openDestination = (
   const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
-  const { now, onEvent, defectIn } = life
+  const { now, onEvent, hears, defectIn } = life
   const outcomes = life.stream<Outcome<Payload<Event>>>('outcomes$')
   const refusals = life.stream<Refusal>('refusals$')
   const attempts = life.stream<Attempted>('attempts$')
@@ -105,8 +106,9 @@ export const openDestination = (
   const encode = eventEncoder(
     options,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
-    defectIn('orderBy'),
-    defectIn('meta'),
+    defectIn,
+    false,
+    hears,
   )
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
@@ -129,7 +131,6 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const hears = isListening(options)
   const { sink, exchange } = makeReceivers(() => isStopped)
   const work = relay<Payload<Event>>({
     retry,
@@ -142,6 +143,7 @@ export const openDestination = (
     onEvent,
     // The counts of each URL and `attempts$` listen to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
+    tellsAge: true,
     ended: (outcome) => {
       room.freed()
       onOutcome(outcome)
@@ -234,6 +236,8 @@ export const openDestination = (
     outcomes$: outcomes.values$,
     refusals$: refusals.values$,
     attempts$: attempts.values$,
+    events$: life.events$,
+    dead: deadLetters(work, outbox, clock, life.isClosing),
     stats: () => ({
       ...work.totals(),
       enabled,
@@ -241,6 +245,7 @@ export const openDestination = (
       bytes: outbox.stats().bytes,
       evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
       urls: urls.stats(),
+      ...work.oldest(),
       ...(!work.isOpen() && { opening: true }),
     }),
     isEnabled: () => enabled,

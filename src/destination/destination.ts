@@ -8,9 +8,10 @@ import type { Call } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Egress, StatusTable } from '../http/webhook.ts'
-import type { Attempted, Listener } from '../log/logEvent.ts'
+import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'
 import type { CloseResult } from '../outbox/close.ts'
+import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import type { OutboxFactory } from '../outbox/factory.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { EndedDeadLetter, Outbox, TransactionClient } from '../outbox/outbox.ts'
@@ -97,6 +98,11 @@ export interface DestinationStats extends Totals {
   readonly evictedDeadLetters: number
   /** Attempts by URL; the key is the name of its sink. */
   readonly urls: Readonly<Record<string, UrlStats>>
+  /**
+   * Milliseconds since the oldest waiting event was accepted by this process. Known of those accepted while a
+   * listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
+   */
+  readonly oldest?: number
   /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
   readonly opening?: true
 }
@@ -126,6 +132,13 @@ export interface Destination extends AsyncDisposable {
   readonly refusals$: Observable<Refusal>
   /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
+  /**
+   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it. An
+   * error of a subscriber is logged as a `Defect`, which `events$` leaves out.
+   */
+  readonly events$: Observable<LogEvent>
+  /** The dead letters of its outbox. */
+  readonly dead: OwnDeadLetters<Payload<Event>>
   /** The counters, as they are now. */
   readonly stats: () => DestinationStats
   /** Makes `send` accept events again. */

@@ -70,18 +70,17 @@ export interface Encoded {
 
 /**
  * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` receives top-level keys that
- * no event has, `orderFailed` and `metaFailed` the errors of `orderBy` and `meta`: the event has no order
- * then, or no meta. With `owned`, calls come from `JSON.parse` and are not copied.
+ * no event has, and `defectIn` the errors of `orderBy` and `meta`: the event has no order then, or no meta.
+ * With `owned`, calls come from `JSON.parse` and are not copied. `hears`: whether unknown keys are reported.
  */
 export const eventEncoder = (
   options: SharedOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
-  orderFailed: (error: unknown) => void,
-  metaFailed: (error: unknown) => void,
+  defectIn: (where: string) => (error: unknown) => void,
   owned = false,
+  hears = isListening(options),
 ): ((call: unknown, headers?: IncomingHeaders) => Either<Refusal, Encoded>) => {
   const { clock, newId, maxBodyBytes, orderBy, meta: askMeta } = options
-  const hears = isListening(options)
   const read = eventReader({ clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }, () =>
     hears('UnknownKeys'),
   )
@@ -92,7 +91,7 @@ export const eventEncoder = (
       // Code without types may answer a number.
       return typeof key === 'string' || typeof key === 'number' ? String(key) : undefined
     } catch (error) {
-      orderFailed(error)
+      defectIn('orderBy')(error)
       return undefined
     }
   }
@@ -108,7 +107,7 @@ export const eventEncoder = (
       const { text, byteLength } = written.right
       const integrations = event.type === 'delete' ? undefined : event.integrations
       const orderKey = orderBy && orderKeyOf(event)
-      const meta = askMeta && metaOf(() => askMeta(event, headers), metaFailed)
+      const meta = askMeta && metaOf(() => askMeta(event, headers), defectIn('meta'))
       const payload = waitingPayload(messageId, text, byteLength, integrations, orderKey, meta)
       return right({ event, payload })
     } catch (error) {

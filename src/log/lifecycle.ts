@@ -7,8 +7,8 @@ import { Observable, Subscriber, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscription } from 'rxjs'
 import { steady, type Clock } from '../core/clock.ts'
 import { serialQueue } from '../core/queue.ts'
-import { callSafely, listeners, type Listening } from './listeners.ts'
-import type { Listener } from './logEvent.ts'
+import { callSafely, isListening, listeners, type Listening } from './listeners.ts'
+import type { Listener, LogEvent } from './logEvent.ts'
 
 /** Receives the error of a subscriber, or the rejection of its promise. */
 export type OnError = (error: unknown) => void
@@ -59,16 +59,23 @@ export const safeSubject = <T>(report: OnError) => {
       if (subject.observed || order.busy()) order.take(emit, value)
     },
     complete: (): void => order.take(() => subject.complete(), undefined),
+    observed: (): boolean => subject.observed,
     /** The stream for the host. */
     values$: guardedStream(subject, report),
   }
 }
 
+const AT_EVENTS = 'a subscriber of events$'
+
 /** The listeners of a destination, client or collector, its streams for the host, and its one close. */
 export const lifecycle = <Closing>(clock: Clock, from: string, options: Listening, ...own: Listener[]) => {
   const now = steady(clock)
-  const onEvent = listeners(options, ...own)
-  const streams: Array<{ readonly complete: () => void }> = []
+  // Without the errors of its own subscribers, or there could be no end of them.
+  const toStream: Listener = (event) => {
+    if (event._tag !== 'Defect' || event.where !== AT_EVENTS) events.next(event)
+  }
+  const onEvent = listeners(options, ...own, toStream)
+  const isHeard = isListening(options)
   let closing: Promise<Closing> | undefined
 
   /** Reports an error of something that should not fail. */
@@ -76,6 +83,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     (where: string) =>
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), from, where, error })
+  const events = safeSubject<LogEvent>(defectIn(AT_EVENTS))
+  const streams: Array<{ readonly complete: () => void }> = [events]
 
   const shutDown = async (task: () => Promise<Closing>): Promise<Closing> => {
     // A turn later, so that a close inside a callback of the close gets the same promise.
@@ -87,6 +96,10 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
   return {
     now,
     onEvent,
+    /** Whether a listener gets events of a kind, or `events$` has a subscriber. */
+    hears: (tag: LogEvent['_tag']): boolean => events.observed() || isHeard(tag),
+    /** Each log event. Hot. It completes after the close. */
+    events$: events.values$,
     defectIn,
     /** A hot stream. It completes after the close. */
     stream: <T>(name: string) => {

@@ -10,6 +10,7 @@ import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
 import { allListeners, callSafely } from '../log/listeners.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
+import { ages } from './ages.ts'
 import type { Ack, Entry, Outbox } from './outbox.ts'
 
 /** The entries accepted between two flushes. */
@@ -81,6 +82,8 @@ export interface LedgerOptions<A> {
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: LogEvent['_tag']) => boolean
+  /** Whether `oldest` is asked for. Default false. */
+  readonly tellsAge?: boolean
   /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
   readonly ended: (outcome: Outcome<A>) => void
   /** The same for the items that have an entry, before it. It must not throw. */
@@ -99,13 +102,15 @@ export const ledger = <A>(
   changed: () => void,
 ) => {
   const { clock, name: from = 'deliver', onEvent, hears = () => true, ended, settled } = options
-  const { isItem = () => true } = options
+  const { isItem = () => true, tellsAge = false } = options
   const now = steady(clock)
   const log = allListeners(onEvent)
   /** Others change it too: only the store knows what waits. */
   const isShared = outbox.watch !== undefined
   const counts = counters()
   const barrier = flushBarrier()
+  /** Only while log events are heard: it costs as much as one. What others may end is not known. */
+  const waits = ages()
   const reports = serialQueue()
   const drops: Array<Ended<A>> = []
   let isReportingDrop = false
@@ -134,7 +139,10 @@ export const ledger = <A>(
   const accept = (item: A, id: string | undefined): void => {
     counts.accept()
     if (id !== undefined) barrier.accepted(id)
-    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), from, item })
+    if (!hears('Accepted')) return
+    const at = now()
+    if (id !== undefined && tellsAge && !isShared) waits.accepted(id, at)
+    log({ _tag: 'Accepted', at, from, item })
   }
   /** A flush hears of an end after the listeners. */
   const tell = ({ outcome, entry }: Ended<A>): void => {
@@ -144,6 +152,7 @@ export const ledger = <A>(
     callSafely(ended, outcome, listenerFailed)
     isReportingDrop = false
     if (entry !== undefined) barrier.ended(entry.id)
+    if (entry !== undefined) waits.ended(entry.id)
   }
   const reportDrops = inMicrotask(own, () => {
     for (const drop of drops.splice(0)) reports.take(tell, drop)
@@ -153,6 +162,7 @@ export const ledger = <A>(
   const endedCorrupt = (id: string): void => {
     counts.endCorrupt()
     barrier.ended(id)
+    waits.ended(id)
     log({ _tag: 'Corrupt', at: now(), from, id })
   }
 
@@ -223,9 +233,17 @@ export const ledger = <A>(
     isReportingDrop: (): boolean => isReportingDrop,
     afterReports: (task: () => void): void => reports.take(task, undefined),
     flush: barrier.flush,
-    renamed: barrier.renamed,
+    renamed: (from: string, to: string): void => {
+      barrier.renamed(from, to)
+      waits.renamed(from, to)
+    },
     /** Accepted here and not ended; of an outbox that others use too, all that waits in it. */
     waiting: (): number => (isShared ? outbox.stats().waiting : counts.waiting()),
+    /** The age of the oldest entry, for stats. Empty if it is not known. */
+    oldest: (): { readonly oldest?: number } => {
+      const at = waits.oldest()
+      return at === undefined ? {} : { oldest: now() - at }
+    },
     /** Once nothing is left to do: entries that left the outbox without an outcome. */
     lost: (): number => (isShared ? 0 : counts.waiting()),
     totals: (isWorking: boolean): Totals => {

@@ -392,6 +392,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     report: book.log,
     totals: () => book.totals(isWorking()),
     waiting: book.waiting,
+    oldest: book.oldest,
     lost: book.lost,
     now,
     own,

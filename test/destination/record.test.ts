@@ -10,7 +10,7 @@ import { anyEvent } from '../../src/testing/laws/events.ts'
 
 const ignore = (): void => undefined
 const options = checkOptions('options', destinationOptions, { maxBodyBytes: 100_000_000 })
-const encode = eventEncoder(options, ignore, ignore, ignore)
+const encode = eventEncoder(options, ignore, () => ignore)
 
 const encoded = (each: Event): EventPayload<Event> => {
   const answer = encode(callOf(each))

@@ -1,0 +1,37 @@
+import type { Awaitable } from '../core/awaitable.ts'
+import type { Clock } from '../core/clock.ts'
+import { until } from './close.ts'
+import type { DeadLetter, DeadPage, EndedDeadLetter, Outbox } from './outbox.ts'
+import type { Relay } from './relay.ts'
+
+/**
+ * The dead letters of a destination or client, oldest first. Each call waits until the outbox is open. Once
+ * closed there are none. A call rejects if the store fails. @inline
+ */
+export interface OwnDeadLetters<A> {
+  /** One page. A page shorter than its limit is the last. */
+  readonly list: (page?: DeadPage) => Promise<ReadonlyArray<DeadLetter<A>>>
+  /** Moves matching items back to wait, with a new deadline, while there is room. Answers how many. */
+  readonly redrive: (matches?: (deadLetter: EndedDeadLetter<A>) => boolean) => Promise<number>
+  /** Deletes matching ones for good. Answers how many. */
+  readonly purge: (matches?: (deadLetter: DeadLetter<A>) => boolean) => Promise<number>
+}
+
+const all = (): boolean => true
+
+export const deadLetters = <A, D>(
+  work: Relay<A, D>,
+  outbox: Outbox<A>,
+  clock: Clock,
+  isClosing: () => boolean,
+): OwnDeadLetters<A> => {
+  const whenOpen = async <T>(none: T, ask: () => Awaitable<T>): Promise<T> => {
+    await until(clock, work.changes$, Infinity, () => work.isOpen() || isClosing())
+    return isClosing() ? none : ask()
+  }
+  return {
+    list: (page) => whenOpen([], () => outbox.dead.list(page)),
+    redrive: (matches = all) => work.redrive(matches),
+    purge: (matches = all) => whenOpen(0, () => outbox.dead.purge(matches)),
+  }
+}
