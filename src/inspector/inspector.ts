@@ -1,0 +1,279 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Observable } from 'rxjs'
+import { backgroundClock, type Cancel } from '../core/clock.ts'
+import { codeOf, messageOf, show as showFailure } from '../core/failure.ts'
+import { isRecord } from '../core/json.ts'
+import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Totals } from '../core/outcome.ts'
+import type { LogEvent } from '../log/logEvent.ts'
+import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
+import { readRequest } from '../signing/request.ts'
+import { page } from './page.ts'
+import { outlineOf, recorder } from './recorder.ts'
+import { explained, storyOf } from './story.ts'
+
+/** What an inspector looks at: a destination or a client. */
+export interface Inspectable {
+  readonly events$: Observable<LogEvent>
+  readonly dead: OwnDeadLetters<unknown>
+  readonly stats: () => Totals & { readonly refused: number; readonly oldest?: number }
+}
+
+/** A page that is served on this machine. */
+export interface InspectorServer {
+  /** The link to open: `http://127.0.0.1:49152/#t=…`. The fragment holds the token, and is not sent. */
+  readonly url: string
+  /** Ends all requests and closes the port. */
+  readonly close: () => Promise<void>
+}
+
+/** A page and an API over running destinations and clients. */
+export interface Inspector extends AsyncDisposable {
+  /**
+   * Answers a request, for a host that mounts it below a path that ends with a slash. It refuses a request
+   * without the token (401), from a page of another origin (403) and changes by another method than POST.
+   */
+  readonly fetch: (request: Request) => Promise<Response>
+  /** What the page and its requests need: `Authorization: Bearer …`, and `#t=…` in the link. */
+  readonly token: string
+  /**
+   * Serves the page on 127.0.0.1; port 0, the default, is any free one. It does not keep the process alive.
+   * A request for another host is answered with 421. Rejects if the port cannot be used.
+   */
+  readonly listen: (options?: { readonly port?: number }) => Promise<InspectorServer>
+  /** The story of an event, one line for each part that knows it. Undefined if none does (any more). */
+  readonly explain: (id: string) => string | undefined
+  /** Lets go of the parts, ends all streams, and closes the ports. The parts run on. */
+  readonly close: () => Promise<void>
+}
+
+const MAX_HISTORIES = 500
+/** Milliseconds between two snapshots. */
+const PERIOD = 500
+const MAX_BODY = 65_536
+/** Dead letters in one answer. */
+const DEAD_SHOWN = 50
+const HOSTS = ['127.0.0.1', 'localhost']
+const listenOptions = strict({ port: withDefault(wholeNumber('', 0, 65_535), 0) })
+
+const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
+/** The digest of the one element of a name in the page, for its policy. */
+const policyFor = (element: string): string => {
+  const [, text = ''] = new RegExp(`<${element}>([^]*?)</${element}>`).exec(page) ?? []
+  return `${element}-src 'sha256-${digestOf(text).toString('base64')}'`
+}
+const SAFE = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+const PAGE_HEADERS = {
+  ...SAFE,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    `default-src 'none'; ${policyFor('script')}; ${policyFor('style')}; connect-src 'self'; img-src data:; ` +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+const json = (value: unknown, status = 200): Response => Response.json(value, { status, headers: SAFE })
+const refuse = (status: number, error: string): Response => json({ error }, status)
+
+const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?$/
+
+/** Ids of dead letters to change; undefined for all of them. */
+const idsIn = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
+  const given: unknown = JSON.parse(Buffer.from(body).toString() || '{}')
+  const ids = isRecord(given) ? given['ids'] : []
+  return Array.isArray(ids) || ids === undefined ? ids : []
+}
+
+/** Listens on the log events of a part. */
+const watched = (part: Inspectable, index: number, count: number) => {
+  const memory = recorder(Math.ceil(MAX_HISTORIES / count), `part ${String(index + 1)}`)
+  const watching = part.events$.subscribe(memory.onEvent)
+  return {
+    ...memory,
+    snapshot: () => memory.snapshot(part.stats()),
+    stop: () => watching.unsubscribe(),
+    list: async () => {
+      const found = await part.dead.list({ limit: DEAD_SHOWN + 1 })
+      const list = found.slice(0, DEAD_SHOWN).map((letter) => {
+        const { id: key, at } = letter
+        if (letter.reason === 'corrupt') return { key, at, why: 'the record cannot be read' }
+        const { outcome, entry } = letter
+        return {
+          ...outlineOf(entry.item),
+          key,
+          at,
+          why: 'failure' in outcome && showFailure(outcome.failure),
+        }
+      })
+      return { list, isAll: found.length <= DEAD_SHOWN }
+    },
+    change: async (verb: string, ids: ReadonlyArray<unknown> | undefined) => {
+      const matches = ({ id }: { readonly id: string }): boolean => ids === undefined || ids.includes(id)
+      return { count: await (verb === 'purge' ? part.dead.purge(matches) : part.dead.redrive(matches)) }
+    },
+  }
+}
+
+/**
+ * Looks into destinations and clients that run: what happens, what waits and why, dead letters, the story of
+ * one event. It listens on them until `close`, which costs an event some 5 % and at most 2 MB in all: the last
+ * 500 events, the last two minutes. It keeps ids, kinds, sizes, times and reasons, never an item, and its page
+ * shows no payload, no header and no query of a URL.
+ *
+ * @example
+ * import { inspector } from 'headrace/inspector'
+ * import { createClient } from 'headrace/client'
+ * import { memory } from 'headrace/sinks/memory'
+ *
+ * const client = createClient('a key', { sink: memory() })
+ * const panel = inspector(client)
+ * const { url } = await panel.listen() // open this link in a browser
+ * client.track({ userId: 'u1', event: 'Sold', messageId: 'm1' })
+ * await client.flush()
+ * console.log(panel.explain('m1')?.replace(/\d+ ms/, '3 ms'))
+ * // => m1: taken after 3 ms from memory; delivered after 1 attempt
+ * await panel.close()
+ * await client.close()
+ */
+export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
+  const all = parts.map((part, index) => watched(part, index, parts.length))
+  const token = randomBytes(18).toString('base64url')
+  const wanted = digestOf(`Bearer ${token}`)
+  const open = new Set<() => unknown>()
+  let closed = false
+
+  /** One snapshot for each read, so that a slow reader costs nothing and gets the newest. */
+  const snapshots = (): ReadableStream<Uint8Array> => {
+    let seen = ''
+    let cancel: Cancel = constVoid
+    let end = constVoid
+    const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+      end = () => {
+        cancel()
+        controller.close()
+      }
+      open.add(end)
+    }
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const version = all.map((part) => part.version()).join()
+          if (version === seen) return wait()
+          seen = version
+          controller.enqueue(Buffer.from(`${JSON.stringify(all.map(({ snapshot }) => snapshot()))}\n`))
+          resolve()
+        }
+        const wait = (): void => void (cancel = backgroundClock.schedule(PERIOD, look))
+        if (seen === '') look()
+        else wait()
+      })
+    const gone = (): void => {
+      cancel()
+      open.delete(end)
+    }
+    return new ReadableStream({ start, pull, cancel: gone }, { highWaterMark: 0 })
+  }
+
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname, host } = new URL(request.url)
+    const { headers, method } = request
+    const origin = headers.get('origin')
+    if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== (headers.get('host') ?? host)))
+      return refuse(403, 'the request comes from another origin')
+    const [path, stream, verb = '', of, from, id = ''] = ROUTE.exec(pathname) ?? []
+    const isChange = verb === 'redrive' || verb === 'purge'
+    if (path === undefined) return refuse(404, 'there is nothing here')
+    if (method !== (isChange ? 'POST' : 'GET')) return refuse(405, `${method} is not allowed here`)
+    if (path === '/') return new Response(page, { headers: PAGE_HEADERS })
+    if (!timingSafeEqual(digestOf(headers.get('authorization') ?? ''), wanted))
+      return refuse(401, 'the token is missing or wrong')
+    if (closed) return refuse(503, 'the inspector is closed')
+    if (stream !== undefined) return new Response(snapshots(), { headers: SAFE })
+    const part = all[Number(of ?? from)]
+    const history = part?.history(decodeURIComponent(id))
+    if (part === undefined || (verb === '' && history === undefined)) return refuse(404, 'it is not known')
+    if (history !== undefined) return json(storyOf(history))
+    if (!isChange) return json(await part.list())
+    const body = await readRequest(request, MAX_BODY)
+    return isLeft(body)
+      ? refuse(413, 'the body is too long')
+      : json(await part.change(verb, idsIn(body.right)))
+  }
+  // A store that fails, or a body that is no JSON.
+  const fetch: Inspector['fetch'] = (request) =>
+    answer(request).catch((error: unknown) => refuse(500, `the request failed: ${messageOf(error)}`))
+
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url = '/', headers, socket } = request
+    const { host = '' } = headers
+    const isOurs = HOSTS.some((name) => host === `${name}:${String(socket.localPort)}`)
+    const body = method === 'POST' ? await readRequest(request, MAX_BODY) : undefined
+    const given = Object.entries(headers).map(([key, value]): [string, string] => [key, String(value)])
+    const init = { method, headers: given, ...(body?._tag === 'Right' && { body: body.right }) }
+    const made = isOurs
+      ? await fetch(new Request(new URL(url, `http://${host}`), init))
+      : refuse(421, 'the request is for another host')
+    response.writeHead(made.status, Object.fromEntries(made.headers))
+    // Both are the web's ReadableStream; their types differ.
+    await pipeline(Readable.fromWeb(made.body as Parameters<typeof Readable.fromWeb>[0]), response)
+  }
+
+  const listen: Inspector['listen'] = (options = {}) => {
+    const { port } = checkOptions('options of listen', listenOptions, options)
+    // A request that breaks off needs no answer.
+    const server = createServer((request, response) => {
+      respond(request, response).catch(() => response.destroy())
+    })
+    server.on('connection', (socket) => socket.unref()).unref()
+    const end = (): Promise<void> =>
+      new Promise((resolve) => {
+        open.delete(end)
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    return new Promise((resolve, reject) => {
+      server.once('error', (error) => {
+        const why = `port ${String(port)} at 127.0.0.1 cannot be used (${codeOf(error)})`
+        reject(new Error(`${why}: give another, or 0 for any free one`, { cause: error }))
+      })
+      server.listen(port, '127.0.0.1', () => {
+        open.add(end)
+        // It listens on a port, so this is no path of a pipe.
+        const { port: bound } = server.address() as AddressInfo
+        resolve({ url: `http://127.0.0.1:${String(bound)}/#t=${token}`, close: end })
+      })
+    })
+  }
+
+  const close = async (): Promise<void> => {
+    closed = true
+    for (const { stop } of all) stop()
+    const ends = [...open]
+    open.clear()
+    await Promise.all(ends.map((end) => end()))
+  }
+
+  return {
+    fetch,
+    token,
+    listen,
+    explain: (id) => {
+      const lines = all.flatMap(({ history, name }) => {
+        const known = history(id)
+        if (known === undefined) return []
+        return [parts.length > 1 ? `${name()}: ${explained(known)}` : explained(known)]
+      })
+      return lines.length === 0 ? undefined : lines.join('\n')
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
