@@ -19,7 +19,7 @@ grid-template-columns:repeat(2,minmax(0,1fr))}section{background:var(--card);bor
 border-radius:8px;padding:12px 14px;min-width:0}.wide{grid-column:1/-1}.bar{display:flex;gap:8px;
 align-items:center;margin-bottom:6px}dl{display:flex;flex-wrap:wrap;gap:6px 28px;margin:0}dl div{
 display:flex;flex-direction:column-reverse}dt,#legend,thead th{font-size:12px}dd{font-size:21px;
-font-weight:600}dd,td,time{font-variant-numeric:tabular-nums}.scroll{overflow-x:auto}table{
+font-weight:600}dd,td,time{font-variant-numeric:tabular-nums}.scroll{overflow:auto;max-height:420px}table{
 border-collapse:collapse;width:100%}.r{text-align:right}th,td{text-align:left;font-weight:400;
 padding:4px 12px 4px 0;border-top:1px solid var(--line);white-space:nowrap;max-width:300px;overflow:hidden;
 text-overflow:ellipsis}th.r,td.r{text-align:right}thead th{border:0}
@@ -102,7 +102,7 @@ const fill = (of, list, cellsOf) => {
 for (const [of, ariaLabel, none, heads] of [
   ['sinks', 'Receivers', 'Nothing was sent.',
     'receiver|state|taken r|failed r|skipped r x|p50 r x|p95 r|last failure x'],
-  ['dead', 'Dead events', 'None.', 'id|kind x|cause|when x||'],
+  ['dead', 'Dead events', 'None.', 'id|||cause|kind x|when x'],
   ['waiting', 'Waiting events', 'Nothing waits.', 'id|age r|attempts r|next r|cause x'],
   ['ended', 'Ended events', 'Nothing has ended.', 'id|kind x|end|attempts r|bytes r x']]) {
   const head = make('tr', {}, ...heads.split('|').map((each) => {
@@ -144,8 +144,8 @@ const dead = async () => {
   for (const id of ['redrive', 'purge']) $(id).disabled = list.length === 0
   set(query('#dead h2'), 'Dead events: ' + list.length + (isAll ? '' : ' or more'))
   const button = (verb, { key, id = key }) => [verb, '', () => change(verb, [key], id), verb + ' ' + id]
-  fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], [d.type, 'x'], [d.why],
-    [new Date(d.at).toLocaleString(), 'x'], d.id ? button('Redrive', d) : [''], button('Purge', d)])
+  fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], d.id ? button('Redrive', d) : [''],
+    button('Purge', d), [d.why], [d.type, 'x'], [new Date(d.at).toLocaleString(), 'x']])
 }
 const draw = () => {
   const { word, why, totals, oldest, series, sinks, waiting, ended, notes, at, deadChanges } = parts[chosen]
@@ -166,7 +166,7 @@ const draw = () => {
     [k.failed.toLocaleString(), 'r'], [k.skipped, 'r x'], [ms(k.p50), 'r x'], [ms(k.p95), 'r'],
     [k.last, 'x']])
   fill('waiting', waiting, (e) => [idCell(e), [ms(at - e.at), 'r'], [e.attempts, 'r'],
-    [e.due > at ? 'in ' + ms(e.due - at) : 'now', 'r'], [e.last, 'x']])
+    [e.due > at ? 'in ' + ms(e.due - at) : 'now', 'r'], [e.last.replace(/^waits [0-9]+ ms: /, ''), 'x']])
   fill('ended', ended, (e) =>
     [idCell(e), [e.type, 'x'], [e.state, e.state], [e.attempts, 'r'], [e.bytes, 'r x']])
   $('notes').replaceChildren(...lines(notes, (note) => new Date(note.at).toLocaleTimeString()))

@@ -19,7 +19,7 @@ const MAX_SINKS = 64
 const MAX_NOTES = 8
 const MAX_DURATIONS = 256
 /** Characters of a reason. */
-const MAX_TEXT = 120
+const MAX_TEXT = 100
 /** Events of each list in a snapshot. */
 const SHOWN = 12
 /** The share of failed attempts from which a part or a sink is not well. */
@@ -55,9 +55,10 @@ const idOf = (item: unknown): string => String(isRecord(item) ? item['id'] : und
 const membersOf = (item: unknown): ReadonlyArray<unknown> =>
   isRecord(item) && Array.isArray(item['members']) ? item['members'] : [item]
 
-/** A short text for one line. A slice alone would hold all of a long one. */
+/** Slices and sums hold all the texts that they were made of. */
+const flat = (text: string): string => Buffer.from(text).toString()
 const short = (text: string): string =>
-  oneLine(text.length <= MAX_TEXT ? text : `${Buffer.from(text.slice(0, MAX_TEXT)).toString()}...`)
+  flat(oneLine(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`))
 
 const keepFirst = <K>(map: Map<K, unknown>, most: number): void => {
   for (const [oldest] of map) {
@@ -132,7 +133,8 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     if (isLeft(result)) count('failed')
     const verdict = isLeft(result) ? short(showFailure(result.left)) : String(result.right.status ?? 'taken')
     if (isLeft(result)) receiver.last = verdict
-    tell(item, kind, startedAt, `${verdict} after ${String(Math.round(duration))} ms from ${receiver.name}`)
+    const text = `${verdict} after ${String(Math.round(duration))} ms from ${receiver.name}`
+    tell(item, kind, startedAt, flat(text))
   }
   const hasEnded = ({ at, outcome }: LogEvent & { readonly _tag: 'Ended' }): void => {
     const { _tag, item, attempts } = outcome

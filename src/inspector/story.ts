@@ -24,7 +24,7 @@ export interface History {
 }
 
 /** A history keeps its first steps and its last ones. */
-const MAX_STEPS = 16
+const MAX_STEPS = 12
 const FIRST_STEPS = 4
 
 export const addStep = (history: History, step: Step): void => {

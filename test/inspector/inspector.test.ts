@@ -1,0 +1,191 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { request } from 'undici'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
+import { left } from 'fp-ts/lib/Either.js'
+import { refused } from '../../src/core/failure.ts'
+import { inspector } from '../../src/inspector/inspector.ts'
+import { page } from '../../src/inspector/page.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { openOver, track } from '../destination/virtual.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+
+const cleanUp: Array<() => Promise<unknown>> = []
+afterEach(async () => {
+  for (const close of cleanUp.splice(0).reverse()) await close()
+})
+
+const opened = () => {
+  const state = { isDown: true }
+  const crm = sink('http://127.0.0.1:7/crm', async () =>
+    state.isDown ? left(refused('status', { status: 410 })) : undefined,
+  )
+  const destination = openOver([crm], { logger: false })
+  const client = createClient('k', { sink: memory(), logger: false, drainOnExit: false, size: 1 })
+  const panel = inspector(destination, client)
+  cleanUp.push(
+    () => destination.close({ timeout: 0 }),
+    () => client.close(),
+    panel.close,
+  )
+  const ask = (
+    path: string,
+    init: RequestInit = {},
+    headers: Record<string, string> = { authorization: `Bearer ${panel.token}` },
+  ) =>
+    panel.fetch(
+      new Request(`http://host.example/inspect/${path}`, {
+        ...init,
+        headers: { ...headers, ...init.headers },
+      }),
+    )
+  const post = (path: string, body: object) =>
+    ask(path, { method: 'POST', body: JSON.stringify(body) }).then((answer) => answer.json())
+  return { state, destination, client, panel, ask, post }
+}
+type Reader = ReadableStreamDefaultReader<Uint8Array>
+const readerOf = ({ body }: Response): Reader => {
+  if (body === null) throw new Error('no body')
+  return body.getReader()
+}
+const snapshotIn = async (reader: Reader) => {
+  const { value } = await reader.read()
+  return JSON.parse(Buffer.from(value ?? []).toString()) as ReadonlyArray<{
+    totals: { accepted: number }
+    word: string
+  }>
+}
+
+describe('fetch', () => {
+  it('gives the page without a token, under a policy that allows its own script and style only', async () => {
+    const { ask } = opened()
+    const answer = await ask('', {}, {})
+    expect(await answer.text()).toBe(page)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'sha256-\S{44}'; style-src 'sha256-\S{44}'; connect-src 'self';/,
+    )
+    expect(policy).not.toMatch(/unsafe|\*|http/)
+    expect(Buffer.byteLength(page)).toBeLessThanOrEqual(12_288)
+    expect(page).not.toMatch(/innerHTML|https?:|\bon\w+="/)
+  })
+
+  it('refuses what it should not do', async () => {
+    const { ask, panel } = opened()
+    const status = async (...given: Parameters<typeof ask>): Promise<number> => (await ask(...given)).status
+    for (const path of ['stream', 'dead/0', 'story/0/m1']) {
+      expect(await status(path, {}, {})).toBe(401)
+      expect(await status(path, {}, { authorization: `Bearer ${panel.token}x` })).toBe(401)
+      expect(await status(path, { headers: { origin: 'http://evil.example' } })).toBe(403)
+      expect(await status(path, { headers: { origin: 'null' } })).toBe(403)
+      expect(await status(path, { method: 'POST' })).toBe(405)
+    }
+    expect(await status('purge/0', { method: 'POST' }, {})).toBe(401)
+    expect(await status('redrive/0')).toBe(405)
+    expect(await status('dead/0', { headers: { origin: 'http://host.example' } })).toBe(200)
+    for (const path of ['dead/7', 'story/0/unknown', 'else', 'else/stream2'])
+      expect(await status(path)).toBe(404)
+    expect(await status('purge/0', { method: 'POST', body: '{' })).toBe(500)
+    expect(await status('purge/0', { method: 'POST', body: ' '.repeat(70_000) })).toBe(413)
+    await panel.close()
+    expect(await status('stream')).toBe(503)
+  })
+
+  it('lists dead letters without their payload, redrives and purges, and tells stories', async () => {
+    const { ask, post, destination, client, panel, state } = opened()
+    for (const id of ['m1', 'm2', 'm3']) await destination.send(track(id))
+    client.track({ userId: 'u', event: 'Seen', messageId: 'm1' })
+    await client.flush()
+    await destination.idle()
+    const text = await (await ask('dead/0')).text()
+    expect(text).not.toContain('Seen')
+    const { list } = JSON.parse(text) as { list: ReadonlyArray<{ id: string; key: string; type: string }> }
+    expect(list.map(({ id, type }) => `${type} ${id}`)).toEqual(['track m1', 'track m2', 'track m3'])
+    state.isDown = false
+    expect(await post('redrive/0', { ids: [list[0]?.key] })).toEqual({ count: 1 })
+    await destination.idle()
+    expect(await post('purge/0', { ids: [] })).toEqual({ count: 0 })
+    expect(await post('purge/0', {})).toEqual({ count: 2 })
+    expect(await destination.dead.list()).toEqual([])
+    expect(await (await ask('story/1/m1')).json()).toMatchObject({
+      id: 'm1',
+      state: 'Delivered',
+      type: 'track',
+    })
+    const [first = '', second = ''] = panel.explain('m1')?.split('\n') ?? []
+    expect(first).toMatch(
+      /m1: status 410 after \d+ ms from :7\/crm; rejected after 1 attempt: .*; taken after \d+ ms from :7\/crm; deli/,
+    )
+    expect(second).toMatch(/m1: taken after \d+ ms from memory; delivered after 1 attempt$/)
+    expect(panel.explain('m9')).toBeUndefined()
+  })
+
+  it('streams a snapshot at once, then the newest when it is read; an end of the inspector ends it', async () => {
+    const { ask, client, panel } = opened()
+    const reader = readerOf(await ask('stream'))
+    expect(await snapshotIn(reader)).toMatchObject([{ word: 'Idle' }, { totals: { accepted: 0 } }])
+    // A reader that stops costs nothing: nothing is made for it.
+    for (let n = 0; n < 50; n++) client.track({ userId: 'u', event: 'Seen' })
+    await client.flush()
+    expect((await snapshotIn(reader))[1]?.totals.accepted).toBe(50)
+    const ended = reader.read()
+    await panel.close()
+    expect((await ended).done).toBe(true)
+  })
+})
+
+describe('listen', () => {
+  it('serves the same on 127.0.0.1, for requests to this host only', async () => {
+    const { panel } = opened()
+    const { url, close } = await panel.listen()
+    const [base = '', token = ''] = url.split('#t=')
+    expect(token).toBe(panel.token)
+    expect((await fetch(base)).status).toBe(200)
+    for (const host of ['evil.example', 'evil.example:80', '127.0.0.1', ''])
+      expect((await request(base, { headers: { host } })).statusCode).toBe(421)
+    const authorization = `Bearer ${token}`
+    const posted = await fetch(`${base}purge/0`, { method: 'POST', body: '{}', headers: { authorization } })
+    expect(await posted.json()).toEqual({ count: 0 })
+    const reader = readerOf(await fetch(`${base}stream`, { headers: { authorization } }))
+    expect(await snapshotIn(reader)).toHaveLength(2)
+    // One that never reads.
+    const silent = connect(Number(new URL(base).port), '127.0.0.1')
+    silent
+      .on('error', () => undefined)
+      .write(`GET /stream HTTP/1.1\r\nhost: ${new URL(base).host}\r\nauthorization: ${authorization}\r\n\r\n`)
+    await close()
+    await expect(
+      (async () => {
+        while (!(await reader.read()).done);
+        throw new Error('ended')
+      })(),
+    ).rejects.toThrow()
+    await expect(fetch(base)).rejects.toThrow()
+  })
+
+  it('says that a port is in use, and which ports there are', async () => {
+    const { panel } = opened()
+    const server = createServer().listen(0, '127.0.0.1')
+    cleanUp.push(async () => server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as AddressInfo
+    await expect(panel.listen({ port })).rejects.toThrow(
+      `port ${port} at 127.0.0.1 cannot be used (EADDRINUSE): give another`,
+    )
+    await expect(async () => panel.listen({ port: 70_000 })).rejects.toThrow('port')
+  })
+})
+
+it('makes nothing of a part that is not looked at any more', async () => {
+  const { destination, panel } = opened()
+  const sent = destination.send(track('m1'))
+  expect(destination.stats().oldest).toBeGreaterThanOrEqual(0)
+  await sent
+  await panel.close()
+  const unheard = destination.send(track('m2'))
+  expect(destination.stats().oldest).toBeUndefined()
+  await unheard
+  expect(panel.explain('m2')).toBeUndefined()
+})

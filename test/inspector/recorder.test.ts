@@ -1,0 +1,156 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { retryable } from '../../src/core/failure.ts'
+import { delivered, rejected } from '../../src/core/outcome.ts'
+import { percentile, recorder } from '../../src/inspector/recorder.ts'
+import { explained, storyOf } from '../../src/inspector/story.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+
+const stats = {
+  accepted: 0,
+  delivered: 0,
+  rejected: 0,
+  expired: 0,
+  dropped: 0,
+  abandoned: 0,
+  waiting: 0,
+  refused: 0,
+}
+const itemOf = (n: number) => ({ id: `m${n}`, text: '{"version":1,"type":"track"}', byteLength: 28 })
+const told = { at: 0, from: 'orders' }
+const busy = retryable('status', { status: 503 })
+const attempt = (
+  item: unknown,
+  at: number,
+  duration: number,
+  result: LogEvent & { _tag: 'Attempted' } extends { result: infer R } ? R : never,
+  sink = 'a',
+): LogEvent => ({
+  ...told,
+  _tag: 'Attempted',
+  at,
+  item,
+  sink,
+  number: 1,
+  startedAt: at - duration,
+  duration,
+  result,
+})
+
+type Kind = 'accept' | 'fail' | 'wait' | 'end' | 'die' | 'skip'
+const eventOf = (kind: Kind, n: number, at: number): LogEvent => {
+  const item = itemOf(n)
+  switch (kind) {
+    case 'accept':
+      return { ...told, _tag: 'Accepted', at, item }
+    case 'fail':
+      return attempt(item, at, 5, left(busy), `sink${n}`)
+    case 'wait':
+      return { ...told, _tag: 'Waiting', at, item, attempts: 1, failure: busy, delay: 7, because: 'because' }
+    case 'skip':
+      return { ...told, _tag: 'UrlSkipped', at, item, sink: 'full', number: 1 }
+    case 'end':
+      return { ...told, _tag: 'Ended', at, outcome: delivered(item, 1, { sink: 'a' }) }
+    case 'die':
+      return { ...told, _tag: 'Ended', at, outcome: rejected(item, 1, busy) }
+  }
+}
+const kinds = fc.constantFrom<Kind>('accept', 'fail', 'wait', 'end', 'die', 'skip')
+const events = fc.array(fc.tuple(kinds, fc.nat(200), fc.nat(400)), { maxLength: 300 })
+
+it('stays in its bounds, and gives up ended events before waiting ones', () =>
+  fc.assert(
+    fc.property(events, (list) => {
+      let at = 1e12
+      const memory = recorder(10, 'first', () => at)
+      const waiting = new Set<string>()
+      for (const [kind, n, later] of list) {
+        memory.onEvent(eventOf(kind, n, (at += later)))
+        if (kind === 'end' || kind === 'die') waiting.delete(`m${n}`)
+        else if (memory.history(`m${n}`)?.state === 'Waiting') waiting.add(`m${n}`)
+        expect(memory.histories()).toBeLessThanOrEqual(10)
+        // With ten or fewer waiting ones, all of them are known.
+        if (waiting.size > 10) waiting.delete([...waiting][0] ?? '')
+        for (const id of waiting) expect(memory.history(id)?.state).toBe('Waiting')
+        expect(memory.history(`m${n}`)?.steps.length).toBeLessThanOrEqual(12)
+      }
+      const shown = memory.snapshot(stats)
+      expect(shown.sinks.length).toBeLessThanOrEqual(64)
+      expect(JSON.stringify(shown).length).toBeLessThan(30_000)
+    }),
+  ))
+
+it('tells every attempt between accepted and ended, or how many steps it left out', () =>
+  fc.assert(
+    fc.property(fc.nat(12), fc.boolean(), (failures, isBatch) => {
+      const memory = recorder(10, 'first')
+      const item = isBatch ? { id: 'b', members: [itemOf(1), itemOf(2)] } : itemOf(1)
+      memory.onEvent(eventOf('accept', 1, 100))
+      for (let n = 0; n < failures; n++) {
+        memory.onEvent(attempt(item, 100 + n, 1, left(busy)))
+        memory.onEvent({ ...eventOf('wait', 1, 101 + n), item } as LogEvent)
+      }
+      memory.onEvent(attempt(item, 200, 3.2, right({ sink: 'a', status: 200 })))
+      memory.onEvent(eventOf('end', 1, 201))
+      const history = memory.history('m1')
+      if (history === undefined) throw new Error('not known')
+      expect(history).toMatchObject({ type: 'track', bytes: 28, attempts: failures + 1, state: 'Delivered' })
+      expect(history.steps.length + history.omitted).toBe(2 * failures + 3)
+      const steps = storyOf(history).steps.map(({ text }) => text)
+      expect(steps.at(0)).toBe('accepted')
+      expect(steps.slice(-2)).toEqual(['200 after 3 ms from a', 'delivered after 1 attempt'])
+      expect(steps.includes(`steps left out: ${history.omitted}`)).toBe(failures > 4)
+      if (isBatch && failures > 0)
+        expect(storyOf(memory.history('m2') ?? history).steps[0]?.text).toContain('not known')
+    }),
+  ))
+
+it('explains an event in one line', () => {
+  const memory = recorder(10, 'first')
+  for (const kind of ['accept', 'fail', 'wait'] as const) memory.onEvent(eventOf(kind, 17, 9))
+  memory.onEvent(attempt(itemOf(17), 9, 2, right({ sink: 'x', status: 200 }), 'http://127.0.0.1:43195/'))
+  memory.onEvent(eventOf('end', 17, 9))
+  const history = memory.history('m17')
+  const line =
+    'm17: status 503 after 5 ms from sink17; waits 7 ms: because; 200 after 2 ms from :43195; delivered after 1 attempt'
+  expect(history && explained(history)).toBe(line)
+  expect(memory.name()).toBe('orders')
+})
+
+it('takes percentiles by the nearest rank', () =>
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(1e6), { minLength: 1, maxLength: 256 }),
+      fc.double({ min: 0.01, max: 1, noNaN: true }),
+      (given, share) => {
+        const sorted = Float64Array.from(given).sort()
+        const value = percentile(sorted, share) ?? NaN
+        expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(share * sorted.length)
+        expect(sorted.filter((each) => each < value).length).toBeLessThan(share * sorted.length)
+        const memory = recorder(1, 'first')
+        for (const duration of given) memory.onEvent(attempt(itemOf(1), 1, duration, right({ sink: 'a' })))
+        expect(memory.snapshot(stats).sinks[0]?.p95).toBe(percentile(sorted, 0.95))
+      },
+    ),
+  ))
+
+it.each<[string, ReadonlyArray<Kind>]>([
+  ['Idle', []],
+  ['Waiting', ['accept']],
+  ['Delivering', ['accept', 'end']],
+  ['Degraded', ['end', 'fail']],
+  ['Degraded', ['end', 'die']],
+  ['Failing', ['fail']],
+])('says %s after %j, and counts them for a minute', (word, list) => {
+  let at = 1e12
+  const memory = recorder(10, 'first', () => at)
+  for (const kind of list) memory.onEvent(eventOf(kind, 1, at))
+  const waiting = word === 'Waiting' ? 1 : 0
+  expect(memory.snapshot({ ...stats, waiting }).word).toBe(word)
+  at += 59_000
+  const { word: later, series } = memory.snapshot({ ...stats, waiting })
+  expect([later, series[1]?.[118 - 58]]).toEqual([word, list.includes('end') ? 1 : 0])
+  at += 2_000
+  expect(memory.snapshot(stats).word).toBe('Idle')
+})

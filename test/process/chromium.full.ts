@@ -1,0 +1,79 @@
+/** The page of an inspector in Chromium. */
+import { left } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
+import { refused } from '../../src/core/failure.ts'
+import { inspector } from '../../src/inspector/inspector.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { openOver, track } from '../destination/virtual.ts'
+import { openPage } from '../support/chromium.ts'
+
+it('shows what runs: no message in the console, names for all controls, and redrives by a click', async () => {
+  const state = { isDown: true }
+  const crm = sink('crm', async () => (state.isDown ? left(refused('status', { status: 410 })) : undefined))
+  const destination = openOver([crm], { logger: false })
+  const client = createClient('k', {
+    sink: memory({ maxCount: 1_000 }),
+    logger: false,
+    drainOnExit: false,
+    flushAfter: 50,
+  })
+  const panel = inspector(destination, client)
+  const { url } = await panel.listen()
+  const page = await openPage(url)
+  await page.until(`document.querySelector('#word').textContent === 'Idle'`)
+  for (const id of ['m1', 'm2']) await destination.send(track(id))
+  await page.until(`document.querySelectorAll('#dead tbody tr').length === 2`)
+  expect(await page.evaluate('word.textContent')).toBe('Failing')
+  const controls = await page.controls()
+  for (const name of [
+    'status',
+    'StaticText Failing',
+    'combobox Part',
+    'button Redrive all',
+    'button Purge all',
+    'table Receivers',
+  ])
+    expect(controls).toContainEqual(expect.stringMatching(new RegExp(`^${name}`)))
+  for (const name of [
+    'button Story of m1',
+    'button Redrive m1',
+    'button Purge m2',
+    'rowheader Story of m1',
+    'columnheader cause',
+  ])
+    expect(controls).toContainEqual(expect.stringMatching(new RegExp(`^${name}`)))
+  expect(controls.filter((each) => /^(button|combobox|table|image|dialog|rowheader) ?$/.test(each))).toEqual(
+    [],
+  )
+  state.isDown = false
+  await page.evaluate(`document.querySelector('#dead tbody tr button[aria-label="Redrive m1"]').click()`)
+  expect(await page.evaluate('question.textContent + document.activeElement.id')).toBe(
+    'Redrive m1? It is sent again.no',
+  )
+  await page.evaluate('yes.click()')
+  await page.until(`document.querySelectorAll('#dead tbody tr').length === 1`)
+  await page.evaluate('purge.click(), no.click()')
+  expect(destination.stats()).toMatchObject({ delivered: 1, rejected: 2 })
+  await page.evaluate(`document.querySelector('#dead tbody th button').click()`)
+  await page.until(`story.textContent.includes('rejected after 1 attempt')`)
+
+  // 10,000 events a second for three seconds: the page has no long task.
+  await page.evaluate(`part.value = 1, part.onchange(), window.long = [],
+    new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' })`)
+  const sending = setInterval(() => {
+    for (let n = 0; n < 100; n++) client.track({ userId: 'u', event: 'Seen' })
+  }, 10)
+  await page.until(`Number(document.querySelector('#totals dd').textContent.replace(/,/g, '')) > 20000`)
+  clearInterval(sending)
+  expect((await page.evaluate('long')) as number[]).not.toContainEqual(
+    expect.toSatisfy((each: number) => each > 100),
+  )
+  expect(await page.evaluate('word.textContent')).toBe('Delivering')
+  expect(page.problems).toEqual([])
+  await panel.close()
+  await page.until(`word.textContent === 'Disconnected'`)
+  await page.close()
+  await Promise.all([destination.close({ timeout: 0 }), client.close()])
+})
