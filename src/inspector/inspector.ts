@@ -95,7 +95,7 @@ const idsIn = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
 /** Listens on the log events of a part. */
 const watched = (part: Inspectable, index: number, count: number) => {
   const memory = recorder(Math.ceil(MAX_HISTORIES / count), `part ${String(index + 1)}`)
-  const watching = part.events$.subscribe(memory.onEvent)
+  const watching = part.events$.subscribe({ next: memory.onEvent, error: constVoid })
   return {
     ...memory,
     snapshot: () => memory.snapshot(part.stats()),

@@ -5,6 +5,7 @@
  * @module
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
+import { systemClock } from '../core/clock.ts'
 import { show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import type { Totals } from '../core/outcome.ts'
@@ -68,7 +69,7 @@ const keepFirst = <K>(map: Map<K, unknown>, most: number): void => {
 }
 
 /** @param maxHistories ended ones go before waiting ones */
-export const recorder = (maxHistories: number, firstName: string, now: () => number = Date.now) => {
+export const recorder = (maxHistories: number, firstName: string, now: () => number = systemClock.now) => {
   const waiting = new Map<string, History>()
   const ended = new Map<string, History>()
   const sinks = new Map<string, Receiver>()

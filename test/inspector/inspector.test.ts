@@ -30,20 +30,12 @@ const opened = () => {
     () => client.close(),
     panel.close,
   )
-  const ask = (
-    path: string,
-    init: RequestInit = {},
-    headers: Record<string, string> = { authorization: `Bearer ${panel.token}` },
-  ) =>
-    panel.fetch(
-      new Request(`http://host.example/inspect/${path}`, {
-        ...init,
-        headers: { ...headers, ...init.headers },
-      }),
-    )
+  const authorization = `Bearer ${panel.token}`
+  const ask = (path: string, init: RequestInit = {}, headers: Record<string, string> = { authorization }) =>
+    panel.fetch(new Request(`http://host.example/inspect/${path}`, { ...init, headers }))
   const post = (path: string, body: object) =>
     ask(path, { method: 'POST', body: JSON.stringify(body) }).then((answer) => answer.json())
-  return { state, destination, client, panel, ask, post }
+  return { state, destination, client, panel, authorization, ask, post }
 }
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 const readerOf = ({ body }: Response): Reader => {
@@ -73,18 +65,18 @@ describe('fetch', () => {
   })
 
   it('refuses what it should not do', async () => {
-    const { ask, panel } = opened()
+    const { ask, panel, authorization } = opened()
     const status = async (...given: Parameters<typeof ask>): Promise<number> => (await ask(...given)).status
     for (const path of ['stream', 'dead/0', 'story/0/m1']) {
       expect(await status(path, {}, {})).toBe(401)
       expect(await status(path, {}, { authorization: `Bearer ${panel.token}x` })).toBe(401)
-      expect(await status(path, { headers: { origin: 'http://evil.example' } })).toBe(403)
-      expect(await status(path, { headers: { origin: 'null' } })).toBe(403)
+      expect(await status(path, {}, { authorization, origin: 'http://evil.example' })).toBe(403)
+      expect(await status(path, {}, { authorization, origin: 'null' })).toBe(403)
       expect(await status(path, { method: 'POST' })).toBe(405)
     }
     expect(await status('purge/0', { method: 'POST' }, {})).toBe(401)
     expect(await status('redrive/0')).toBe(405)
-    expect(await status('dead/0', { headers: { origin: 'http://host.example' } })).toBe(200)
+    expect(await status('dead/0', {}, { authorization, origin: 'http://host.example' })).toBe(200)
     for (const path of ['dead/7', 'story/0/unknown', 'else', 'else/stream2'])
       expect(await status(path)).toBe(404)
     expect(await status('purge/0', { method: 'POST', body: '{' })).toBe(500)
