@@ -23,7 +23,7 @@ const rooms = [
     'outbox/postgres',
   ],
   ...['http', 'operators'],
-  ...['sources', 'destination', 'client', 'collector', 'testing', 'testing/laws', 'cli'],
+  ...['sources', 'destination', 'client', 'inspector', 'collector', 'testing', 'testing/laws', 'cli'],
 ]
 
 /** Where each third party may be imported. */
@@ -42,15 +42,15 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],
   [
     /^node:crypto$/,
-    /^(signing|event|outbox\/(lmdb|postgres)|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
+    /^(signing|event|inspector|outbox\/(lmdb|postgres)|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
   ],
-  [/^node:https?$/, /^(collector|testing|cli|signing)\//],
-  [/^node:(net|tls)$/, /^(http|testing|cli)\//],
+  [/^node:https?$/, /^(collector|inspector|testing|cli|signing)\//],
+  [/^node:(net|tls)$/, /^(http|inspector|testing|cli)\//],
   [/^node:module$/, /^core\/package\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
   [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|testing\/laws|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/lookup)\.ts$|^(outbox\/lmdb|cli)\//],
-  [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^cli\//],
+  [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^(cli|inspector)\//],
   [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],
 ]
 
@@ -116,6 +116,7 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
     /^outbox\/postgres\/(?!postgresOutbox)/,
     'parts of one outbox: postgresOutbox.test.ts, test/laws/postgres.laws.ts',
   ],
+  [/^inspector\/(page|story)\.ts$|^outbox\/deadLetters\.ts$/, 'recorder.test.ts, inspector.test.ts'],
   [/^http\/(bareIngestion|bareWebhook|ingestionAnswer|tls)\.ts$/, 'parts of a sink: webhook, ingestion'],
   [/^cli\/(main|program|server)\.ts$/, 'each test of a command runs them'],
   [/^client\/processExit\.ts$/, 'needs processes: test/process/clientExit.test.ts'],

@@ -99,8 +99,8 @@ export interface ClientStats extends Totals {
   /** Requests that were started; more than attempts where a refused batch was divided. */
   readonly requests: number
   /**
-   * Milliseconds since the oldest waiting message was accepted by this process. Known of those accepted while a
-   * listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
+   * Milliseconds since the oldest waiting message was accepted by this process. Known of those accepted while
+   * a listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
    */
   readonly oldest?: number
   /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
@@ -167,8 +167,8 @@ export interface Client<
   /** Each refused call, with the reason. Hot, like `outcomes$`: for calls whose answers are not read. */
   readonly refusals$: Observable<Refusal>
   /**
-   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it. An
-   * error of a subscriber is logged as a `Defect`, which `events$` leaves out.
+   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it.
+   * An error of a subscriber is logged as a `Defect`, which `events$` leaves out.
    */
   readonly events$: Observable<LogEvent>
   /** The dead letters of its outbox; in memory a client keeps none. */

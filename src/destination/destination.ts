@@ -133,8 +133,8 @@ export interface Destination extends AsyncDisposable {
   /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
   /**
-   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it. An
-   * error of a subscriber is logged as a `Defect`, which `events$` leaves out.
+   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it.
+   * An error of a subscriber is logged as a `Defect`, which `events$` leaves out.
    */
   readonly events$: Observable<LogEvent>
   /** The dead letters of its outbox. */

@@ -16,7 +16,7 @@ import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import { readRequest } from '../signing/request.ts'
 import { page } from './page.ts'
 import { outlineOf, recorder } from './recorder.ts'
-import { explained, storyOf } from './story.ts'
+import { inOneLine, storyOf } from './story.ts'
 
 /** What an inspector looks at: a destination or a client. */
 export interface Inspectable {
@@ -55,7 +55,7 @@ export interface Inspector extends AsyncDisposable {
 
 const MAX_HISTORIES = 500
 /** Milliseconds between two snapshots. */
-const PERIOD = 500
+const SNAPSHOT_PERIOD = 500
 const MAX_BODY = 65_536
 /** Dead letters in one answer. */
 const DEAD_SHOWN = 50
@@ -64,7 +64,7 @@ const listenOptions = strict({ port: withDefault(wholeNumber('', 0, 65_535), 0) 
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 /** The digest of the one element of a name in the page, for its policy. */
-const policyFor = (element: string): string => {
+const allowOf = (element: string): string => {
   const [, text = ''] = new RegExp(`<${element}>([^]*?)</${element}>`).exec(page) ?? []
   return `${element}-src 'sha256-${digestOf(text).toString('base64')}'`
 }
@@ -77,16 +77,16 @@ const PAGE_HEADERS = {
   ...SAFE,
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
-    `default-src 'none'; ${policyFor('script')}; ${policyFor('style')}; connect-src 'self'; img-src data:; ` +
+    `default-src 'none'; ${allowOf('script')}; ${allowOf('style')}; connect-src 'self'; img-src data:; ` +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 const json = (value: unknown, status = 200): Response => Response.json(value, { status, headers: SAFE })
-const refuse = (status: number, error: string): Response => json({ error }, status)
+const denied = (status: number, error: string): Response => json({ error }, status)
 
 const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?$/
 
 /** Ids of dead letters to change; undefined for all of them. */
-const idsIn = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
+const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
   const given: unknown = JSON.parse(Buffer.from(body).toString() || '{}')
   const ids = isRecord(given) ? given['ids'] : []
   return Array.isArray(ids) || ids === undefined ? ids : []
@@ -124,8 +124,8 @@ const watched = (part: Inspectable, index: number, count: number) => {
 
 /**
  * Looks into destinations and clients that run: what happens, what waits and why, dead letters, the story of
- * one event. It listens on them until `close`, which costs an event some 5 % and at most 2 MB in all: the last
- * 500 events, the last two minutes. It keeps ids, kinds, sizes, times and reasons, never an item, and its page
+ * one event. It listens on them until `close`, which costs some CPU for each event and at most 2 MB: the last
+ * 500 events, the last two minutes. It keeps ids, kinds, sizes, times and reasons, never an item. Its page
  * shows no payload, no header and no query of a URL.
  *
  * @example
@@ -171,7 +171,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
           controller.enqueue(Buffer.from(`${JSON.stringify(all.map(({ snapshot }) => snapshot()))}\n`))
           resolve()
         }
-        const wait = (): void => void (cancel = backgroundClock.schedule(PERIOD, look))
+        const wait = (): void => void (cancel = backgroundClock.schedule(SNAPSHOT_PERIOD, look))
         if (seen === '') look()
         else wait()
       })
@@ -187,29 +187,29 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     const { headers, method } = request
     const origin = headers.get('origin')
     if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== (headers.get('host') ?? host)))
-      return refuse(403, 'the request comes from another origin')
+      return denied(403, 'the request comes from another origin')
     const [path, stream, verb = '', of, from, id = ''] = ROUTE.exec(pathname) ?? []
     const isChange = verb === 'redrive' || verb === 'purge'
-    if (path === undefined) return refuse(404, 'there is nothing here')
-    if (method !== (isChange ? 'POST' : 'GET')) return refuse(405, `${method} is not allowed here`)
+    if (path === undefined) return denied(404, 'there is nothing here')
+    if (method !== (isChange ? 'POST' : 'GET')) return denied(405, `${method} is not allowed here`)
     if (path === '/') return new Response(page, { headers: PAGE_HEADERS })
     if (!timingSafeEqual(digestOf(headers.get('authorization') ?? ''), wanted))
-      return refuse(401, 'the token is missing or wrong')
-    if (closed) return refuse(503, 'the inspector is closed')
+      return denied(401, 'the token is missing or wrong')
+    if (closed) return denied(503, 'the inspector is closed')
     if (stream !== undefined) return new Response(snapshots(), { headers: SAFE })
     const part = all[Number(of ?? from)]
     const history = part?.history(decodeURIComponent(id))
-    if (part === undefined || (verb === '' && history === undefined)) return refuse(404, 'it is not known')
+    if (part === undefined || (verb === '' && history === undefined)) return denied(404, 'it is not known')
     if (history !== undefined) return json(storyOf(history))
     if (!isChange) return json(await part.list())
     const body = await readRequest(request, MAX_BODY)
     return isLeft(body)
-      ? refuse(413, 'the body is too long')
-      : json(await part.change(verb, idsIn(body.right)))
+      ? denied(413, 'the body is too long')
+      : json(await part.change(verb, chosenIds(body.right)))
   }
   // A store that fails, or a body that is no JSON.
   const fetch: Inspector['fetch'] = (request) =>
-    answer(request).catch((error: unknown) => refuse(500, `the request failed: ${messageOf(error)}`))
+    answer(request).catch((error: unknown) => denied(500, `the request failed: ${messageOf(error)}`))
 
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = 'GET', url = '/', headers, socket } = request
@@ -220,7 +220,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     const init = { method, headers: given, ...(body?._tag === 'Right' && { body: body.right }) }
     const made = isOurs
       ? await fetch(new Request(new URL(url, `http://${host}`), init))
-      : refuse(421, 'the request is for another host')
+      : denied(421, 'the request is for another host')
     response.writeHead(made.status, Object.fromEntries(made.headers))
     // Both are the web's ReadableStream; their types differ.
     await pipeline(Readable.fromWeb(made.body as Parameters<typeof Readable.fromWeb>[0]), response)
@@ -269,7 +269,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
       const lines = all.flatMap(({ history, name }) => {
         const known = history(id)
         if (known === undefined) return []
-        return [parts.length > 1 ? `${name()}: ${explained(known)}` : explained(known)]
+        return [parts.length > 1 ? `${name()}: ${inOneLine(known)}` : inOneLine(known)]
       })
       return lines.length === 0 ? undefined : lines.join('\n')
     },

@@ -56,32 +56,32 @@ display:none}dl{gap:6px 20px}}
 <dialog id="ask" aria-labelledby="question"><p id="question"></p><button id="yes"></button>
 <button id="no">Cancel</button></dialog>
 <script>
-const $ = (id) => document.getElementById(id), query = (selector) => document.querySelector(selector)
-const make = (tag, props, ...children) => {
+ const $ = (id) => document.getElementById(id), query = (selector) => document.querySelector(selector)
+ const make = (tag, props, ...children) => {
   const element = Object.assign(document.createElement(tag), props)
   element.append(...children)
   return element
 }
-const ms = (n) => n < 10 ? Math.round(n * 10) / 10 + ' ms' : n < 1e3 ? Math.round(n) + ' ms' : n < 12e4 ?
+ const ms = (n) => n < 10 ? Math.round(n * 10) / 10 + ' ms' : n < 1e3 ? Math.round(n) + ' ms' : n < 12e4 ?
   (n / 1e3).toFixed(1) + ' s' : n < 72e5 ? Math.round(n / 6e4) + ' min' :
   n ? (n / 36e5).toFixed(1) + ' h' : ''
-const set = (element, text, name) => {
+ const set = (element, text, name) => {
   if (element.textContent !== String(text)) element.textContent = text
   if (name !== undefined) element.className = name
 }
-const say = (word, why) => { set($('word'), word, word); set($('why'), why) }
-const token = new URLSearchParams(location.hash.slice(1)).get('t')
-let parts = [], chosen = 0, deadOf, story
-const ask = async (path, body) => {
+ const say = (word, why) => { set($('word'), word, word); set($('why'), why) }
+ const token = new URLSearchParams(location.hash.slice(1)).get('t')
+ let parts = [], chosen = 0, deadOf, story
+ const ask = async (path, body) => {
   const how = body && { method: 'POST', body: JSON.stringify(body) }
   const answer = await fetch(path, { ...how, headers: { authorization: 'Bearer ' + token } })
   if (answer.status === 401) say('Locked', 'The token is missing or wrong: open the link as it was printed.')
   if (!answer.ok) throw Error((await answer.json()).error)
   return answer
 }
-const get = async (path, body) => (await ask(path, body)).json()
+ const get = async (path, body) => (await ask(path, body)).json()
 // A row stays in its place while its key does, so that the focus and a screen reader stay there too.
-const fill = (of, list, cellsOf) => {
+ const fill = (of, list, cellsOf) => {
   const body = query('#' + of + ' tbody')
   const old = new Map([...body.children].map((row) => [row.dataset.key, row]))
   list.forEach((item, at) => {
@@ -113,18 +113,18 @@ for (const [of, ariaLabel, none, heads] of [
   $(of).append(make('div', { className: 'scroll', tabIndex: 0 }, table),
     make('p', { className: 'none', textContent: none }))
 }
-const lines = (list, timeOf) => list.map((each) => make('li', {}, make('time', { textContent: timeOf(each) }),
+ const lines = (list, timeOf) => list.map((each) => make('li', {}, make('time', { textContent: timeOf(each) }),
   make('span', { textContent: each.text, className: each.kind || '' })))
-const tell = async (part, id) => {
+ const tell = async (part, id) => {
   const told = await get('story/' + part + '/' + encodeURIComponent(id))
   story = { part, id, state: told.state }
   set($('whose'), 'Story of ' + id)
   $('story').replaceChildren(...lines(told.steps, ({ at }) => '+' + (ms(at - told.at) || '0 ms')))
 }
-const failed = (error) => set($('why'), error.message)
-const idCell = ({ id }) =>
+ const failed = (error) => set($('why'), error.message)
+ const idCell = ({ id }) =>
   [id, '', () => tell(chosen, id).then(() => $('whose').focus(), failed), 'Story of ' + id]
-const change = (verb, ids, what) => {
+ const change = (verb, ids, what) => {
   const part = chosen
   const effect = verb === 'Purge' ? '? This cannot be undone.' : '? It is sent again.'
   set($('question'), verb + ' ' + what + effect)
@@ -139,7 +139,7 @@ const change = (verb, ids, what) => {
 $('no').onclick = () => $('ask').close()
 $('redrive').onclick = () => change('Redrive', undefined, 'all dead events')
 $('purge').onclick = () => change('Purge', undefined, 'all dead events')
-const dead = async () => {
+ const dead = async () => {
   const { list, isAll } = await get('dead/' + chosen)
   for (const id of ['redrive', 'purge']) $(id).disabled = list.length === 0
   set(query('#dead h2'), 'Dead events: ' + list.length + (isAll ? '' : ' or more'))
@@ -147,7 +147,7 @@ const dead = async () => {
   fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], d.id ? button('Redrive', d) : [''],
     button('Purge', d), [d.why], [d.type, 'x'], [new Date(d.at).toLocaleString(), 'x']])
 }
-const draw = () => {
+ const draw = () => {
   const { word, why, totals, oldest, series, sinks, waiting, ended, notes, at, deadChanges } = parts[chosen]
   query('main').hidden = false
   say(word, why.join(' · '))
@@ -174,7 +174,7 @@ const draw = () => {
   if (story?.state === 'Waiting') tell(story.part, story.id).catch(failed)
 }
 $('part').onchange = () => { chosen = Number($('part').value); draw() }
-const follow = async () => {
+ const follow = async () => {
   const reader = (await ask('stream')).body.pipeThrough(new TextDecoderStream()).getReader()
   for (let text = '', next = await reader.read(); !next.done; next = await reader.read()) {
     const whole = (text + next.value).split('\\n')
@@ -187,7 +187,7 @@ const follow = async () => {
     draw()
   }
 }
-const again = () => {
+ const again = () => {
   if ($('word').textContent === 'Locked') return
   say('Disconnected', 'The process has ended, or has no time to answer. Trying again.')
   setTimeout(() => follow().then(again, again), 2000)

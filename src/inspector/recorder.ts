@@ -11,7 +11,7 @@ import { isRecord } from '../core/json.ts'
 import type { Totals } from '../core/outcome.ts'
 import { counted, logLine, oneLine } from '../log/debug.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
-import { addStep, type History, type Step } from './story.ts'
+import { addStep, type History, type StoryStep } from './story.ts'
 
 /** Seconds of the chart, and of the counts from which the state is told. */
 const SECONDS = 120
@@ -28,10 +28,10 @@ const UNWELL = 0.05
 
 /** Counts of these for each second, in rings. */
 const ROWS = ['accepted', 'delivered', 'dead', 'attempts', 'failed'] as const
-type Row = (typeof ROWS)[number]
+type CountName = (typeof ROWS)[number]
 
 /** The last attempts at a sink, in rings. `ends`: when each ended; below zero if it failed. */
-const receiverOf = (sink: string) => ({
+const newSinkCounts = (sink: string) => ({
   // http://127.0.0.1:7412/hook is :7412/hook.
   name: sink.replace(/^https?:\/\/((127\.0\.0\.1|localhost)(?=:))?/, '').replace(/\/$/, ''),
   counts: { taken: 0, failed: 0, skipped: 0 },
@@ -39,7 +39,7 @@ const receiverOf = (sink: string) => ({
   ends: new Float64Array(MAX_DURATIONS),
   last: '',
 })
-type Receiver = ReturnType<typeof receiverOf>
+type SinkCounts = ReturnType<typeof newSinkCounts>
 
 /** The nearest rank: this share of all values is not above it. Undefined of none. */
 export const percentile = (sorted: ArrayLike<number>, share: number): number | undefined =>
@@ -53,7 +53,7 @@ export const outlineOf = (item: unknown) => {
   return { id: String(id), type, bytes: typeof byteLength === 'number' ? byteLength : 0 }
 }
 const idOf = (item: unknown): string => String(isRecord(item) ? item['id'] : undefined)
-const membersOf = (item: unknown): ReadonlyArray<unknown> =>
+const eachOf = (item: unknown): ReadonlyArray<unknown> =>
   isRecord(item) && Array.isArray(item['members']) ? item['members'] : [item]
 
 /** Slices and sums hold all the texts that they were made of. */
@@ -72,9 +72,11 @@ const keepFirst = <K>(map: Map<K, unknown>, most: number): void => {
 export const recorder = (maxHistories: number, firstName: string, now: () => number = systemClock.now) => {
   const waiting = new Map<string, History>()
   const ended = new Map<string, History>()
-  const sinks = new Map<string, Receiver>()
+  const sinks = new Map<string, SinkCounts>()
   const notes: Array<{ readonly at: number; readonly text: string }> = []
-  const rings: ReadonlyMap<Row, Uint32Array> = new Map(ROWS.map((row) => [row, new Uint32Array(SECONDS)]))
+  const rings: ReadonlyMap<CountName, Uint32Array> = new Map(
+    ROWS.map((row) => [row, new Uint32Array(SECONDS)]),
+  )
   let [second, told, deadChanges, lastAt, name] = [0, 0, 0, 0, firstName]
 
   const advance = (at: number): void => {
@@ -83,12 +85,12 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       for (const ring of rings.values()) ring[s % SECONDS] = 0
     second = Math.max(second, to)
   }
-  const count = (row: Row): void => {
+  const count = (row: CountName): void => {
     const ring = rings.get(row)
     if (ring !== undefined) ring[second % SECONDS] = (ring[second % SECONDS] ?? 0) + 1
   }
   /** The last `size` seconds before the one that runs, oldest first; with it if `more` is 1. */
-  const series = (row: Row, size = SECONDS - 1, more = 0): ReadonlyArray<number> =>
+  const series = (row: CountName, size = SECONDS - 1, more = 0): ReadonlyArray<number> =>
     Array.from(
       { length: size },
       (_, n) => rings.get(row)?.[(second + SECONDS - size + n + more) % SECONDS] ?? 0,
@@ -105,19 +107,19 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     keepFirst(waiting, maxHistories)
     return history
   }
-  const tell = (item: unknown, kind: Step['kind'], at: number, text: string, due?: number): void => {
-    const step: Step = { at, kind, text }
-    for (const member of membersOf(item)) {
+  const tell = (item: unknown, kind: StoryStep['kind'], at: number, text: string, due?: number): void => {
+    const step: StoryStep = { at, kind, text }
+    for (const member of eachOf(item)) {
       const history = historyOf(member, at)
       addStep(history, step)
       history.due = due
       if (kind === 'taken' || kind === 'failed') history.attempts++
     }
   }
-  const sinkOf = (sink: string): Receiver => {
+  const sinkOf = (sink: string): SinkCounts => {
     const known = sinks.get(sink)
     if (known !== undefined) return known
-    const receiver = receiverOf(sink)
+    const receiver = newSinkCounts(sink)
     sinks.set(sink, receiver)
     keepFirst(sinks, MAX_SINKS)
     return receiver
@@ -151,13 +153,13 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     ended.set(history.id, history)
   }
   const wordOf = (waits: number): string => {
-    const recent = (row: Row): number => series(row, RECENT, 1).reduce((sum, each) => sum + each, 0)
+    const recent = (row: CountName): number => series(row, RECENT, 1).reduce((sum, each) => sum + each, 0)
     const [delivered, bad] = [recent('delivered'), recent('dead')]
     if (delivered === 0 && recent('failed') + bad > 0) return 'Failing'
     if (bad > 0 || recent('failed') > UNWELL * recent('attempts')) return 'Degraded'
     return delivered > 0 ? 'Delivering' : waits > 0 ? 'Waiting' : 'Idle'
   }
-  const showSink = ({ name, counts, durations, ends, last }: Receiver) => {
+  const showSink = ({ name, counts, durations, ends, last }: SinkCounts) => {
     const size = Math.min(MAX_DURATIONS, counts.taken + counts.failed)
     const sorted = durations.slice(0, size).sort()
     const recent = ends.slice(0, size).filter((end) => Math.abs(end) > now() - RECENT * 1_000)

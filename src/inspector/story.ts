@@ -1,5 +1,5 @@
 /** One step of a story. A batch has one for all its members. */
-export interface Step {
+export interface StoryStep {
   /** When it began, milliseconds since 1970. */
   readonly at: number
   readonly kind: 'accepted' | 'taken' | 'failed' | 'waits' | 'ended'
@@ -13,7 +13,7 @@ export interface History {
   readonly bytes: number
   /** When its first step was told. */
   readonly at: number
-  readonly steps: Step[]
+  readonly steps: StoryStep[]
   /** Steps that were left out between the first and the last ones. */
   omitted: number
   attempts: number
@@ -24,18 +24,18 @@ export interface History {
 }
 
 /** A history keeps its first steps and its last ones. */
-const MAX_STEPS = 12
+const MAX_STORY = 12
 const FIRST_STEPS = 4
 
-export const addStep = (history: History, step: Step): void => {
-  if (history.steps.push(step) <= MAX_STEPS) return
+export const addStep = (history: History, step: StoryStep): void => {
+  if (history.steps.push(step) <= MAX_STORY) return
   history.steps.splice(FIRST_STEPS, 1)
   history.omitted++
 }
 
 /** All steps, in the order in which they were told, and a word where some are not known. */
 export const storyOf = ({ steps, omitted, at, ...history }: History) => {
-  const note = (text: string): Step => ({ at, kind: 'waits', text })
+  const note = (text: string): StoryStep => ({ at, kind: 'waits', text })
   const first = steps[0]?.kind === 'accepted' ? [] : [note('its first steps are not known')]
   const gap = omitted === 0 ? [] : [note(`steps left out: ${String(omitted)}`)]
   const all = [...first, ...steps.slice(0, FIRST_STEPS), ...gap, ...steps.slice(FIRST_STEPS)]
@@ -43,7 +43,7 @@ export const storyOf = ({ steps, omitted, at, ...history }: History) => {
 }
 
 /** In one line: `m-17: status 503 after 26 ms from :4319; waits 38 ms: …; delivered after 2 attempts`. */
-export const explained = (history: History): string => {
+export const inOneLine = (history: History): string => {
   const told = storyOf(history).steps.filter(({ kind }) => kind !== 'accepted')
   return `${history.id}: ${told.map(({ text }) => text).join('; ') || 'waits for its first attempt'}`
 }

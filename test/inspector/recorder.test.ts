@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
 import { percentile, recorder } from '../../src/inspector/recorder.ts'
-import { explained, storyOf } from '../../src/inspector/story.ts'
+import { inOneLine, storyOf } from '../../src/inspector/story.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 
 const stats = {
@@ -114,7 +114,7 @@ it('explains an event in one line', () => {
   const history = memory.history('m17')
   const line =
     'm17: status 503 after 5 ms from sink17; waits 7 ms: because; 200 after 2 ms from :43195; delivered after 1 attempt'
-  expect(history && explained(history)).toBe(line)
+  expect(history && inOneLine(history)).toBe(line)
   expect(memory.name()).toBe('orders')
 })
 

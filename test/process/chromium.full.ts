@@ -14,7 +14,7 @@ it('shows what runs: no message in the console, names for all controls, and redr
   const crm = sink('crm', async () => (state.isDown ? left(refused('status', { status: 410 })) : undefined))
   const destination = openOver([crm], { logger: false })
   const client = createClient('k', {
-    sink: memory({ maxCount: 1_000 }),
+    sink: memory({ maxCount: 1_000_000 }),
     logger: false,
     drainOnExit: false,
     flushAfter: 50,
@@ -22,7 +22,7 @@ it('shows what runs: no message in the console, names for all controls, and redr
   const panel = inspector(destination, client)
   const { url } = await panel.listen()
   const page = await openPage(url)
-  await page.until(`document.querySelector('#word').textContent === 'Idle'`)
+  await page.until(`document.querySelector('#word')?.textContent === 'Idle'`)
   for (const id of ['m1', 'm2']) await destination.send(track(id))
   await page.until(`document.querySelectorAll('#dead tbody tr').length === 2`)
   expect(await page.evaluate('word.textContent')).toBe('Failing')
@@ -57,7 +57,7 @@ it('shows what runs: no message in the console, names for all controls, and redr
   await page.evaluate('purge.click(), no.click()')
   expect(destination.stats()).toMatchObject({ delivered: 1, rejected: 2 })
   await page.evaluate(`document.querySelector('#dead tbody th button').click()`)
-  await page.until(`story.textContent.includes('rejected after 1 attempt')`)
+  await page.until(`document.querySelector('#story').textContent.includes('rejected after 1 attempt')`)
 
   // 10,000 events a second for three seconds: the page has no long task.
   await page.evaluate(`part.value = 1, part.onchange(), window.long = [],
