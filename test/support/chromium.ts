@@ -70,9 +70,10 @@ export const openPage = async (url: string) => {
         ignored ? [] : [`${role?.value ?? ''} ${name?.value ?? ''}`],
       ),
     close: async (): Promise<void> => {
-      browser.kill()
-      await once(browser, 'exit')
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+      const gone = once(browser, 'exit')
+      await Promise.race([call('Browser.close'), gone])
+      await gone
+      rmSync(folder, { recursive: true, force: true, maxRetries: 9, retryDelay: 100 })
     },
   }
 }
