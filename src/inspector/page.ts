@@ -113,7 +113,8 @@ for (const [of, ariaLabel, none, heads] of [
   $(of).append(make('div', { className: 'scroll', tabIndex: 0 }, table),
     make('p', { className: 'none', textContent: none }))
 }
- const lines = (list, timeOf) => list.map((each) => make('li', {}, make('time', { textContent: timeOf(each) }),
+ const lines = (list, timeOf) => list.map((each) =>
+  make('li', {}, make('time', { textContent: timeOf(each) }),
   make('span', { textContent: each.text, className: each.kind || '' })))
  const tell = async (part, id) => {
   const told = await get('story/' + part + '/' + encodeURIComponent(id))

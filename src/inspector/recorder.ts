@@ -8,10 +8,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
 import { show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
+import { linkedList } from '../core/linkedList.ts'
 import type { Totals } from '../core/outcome.ts'
 import { counted, logLine, oneLine } from '../log/debug.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
-import { addStep, type History, type StoryStep } from './story.ts'
+import { addStep, factsOf, type History, type StoryStep } from './story.ts'
 
 /** Seconds of the chart, and of the counts from which the state is told. */
 const SECONDS = 120
@@ -61,17 +62,12 @@ const flat = (text: string): string => Buffer.from(text).toString()
 const short = (text: string): string =>
   flat(oneLine(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`))
 
-const keepFirst = <K>(map: Map<K, unknown>, most: number): void => {
-  for (const [oldest] of map) {
-    if (map.size <= most) return
-    map.delete(oldest)
-  }
-}
-
 /** @param maxHistories ended ones go before waiting ones */
 export const recorder = (maxHistories: number, firstName: string, now: () => number = systemClock.now) => {
-  const waiting = new Map<string, History>()
-  const ended = new Map<string, History>()
+  // Not by the order of a Map: its first entry is found by a walk over all that were deleted.
+  const byId = new Map<string, History>()
+  const waiting = linkedList<History>()
+  const ended = linkedList<History>()
   const sinks = new Map<string, SinkCounts>()
   const notes: Array<{ readonly at: number; readonly text: string }> = []
   const rings: ReadonlyMap<CountName, Uint32Array> = new Map(
@@ -96,15 +92,22 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       (_, n) => rings.get(row)?.[(second + SECONDS - size + n + more) % SECONDS] ?? 0,
     )
 
+  const listOf = ({ state }: History) => (state === 'Waiting' ? waiting : ended)
+  const forget = (history: History | undefined): void => {
+    if (history === undefined) return
+    listOf(history).remove(history)
+    byId.delete(history.id)
+  }
   const historyOf = (item: unknown, at: number): History => {
     const id = idOf(item)
-    const known = waiting.get(id) ?? ended.get(id)
+    const known = byId.get(id)
     if (known !== undefined) return known
+    if (byId.size >= maxHistories) forget(ended.oldest() ?? waiting.oldest())
     const more = { at, steps: [], omitted: 0, attempts: 0, state: 'Waiting', due: undefined }
-    const history: History = { ...outlineOf(item), ...more }
-    waiting.set(id, history)
-    keepFirst(ended, Math.max(0, maxHistories - waiting.size))
-    keepFirst(waiting, maxHistories)
+    const links = { older: undefined, newer: undefined }
+    const history: History = { ...outlineOf(item), ...more, ...links }
+    byId.set(id, history)
+    waiting.push(history)
     return history
   }
   const tell = (item: unknown, kind: StoryStep['kind'], at: number, text: string, due?: number): void => {
@@ -121,7 +124,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     if (known !== undefined) return known
     const receiver = newSinkCounts(sink)
     sinks.set(sink, receiver)
-    keepFirst(sinks, MAX_SINKS)
+    for (const [oldest] of sinks) if (sinks.size > MAX_SINKS) sinks.delete(oldest)
     return receiver
   }
   const attempted = ({ at, startedAt, item, sink, duration, result }: Attempted): void => {
@@ -147,10 +150,9 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const why = isDead ? `: ${short(showFailure(outcome.failure))}` : ''
     tell(item, 'ended', at, `${_tag.toLowerCase()} after ${counted(attempts, 'attempt')}${why}`)
     const history = historyOf(item, at)
+    listOf(history).remove(history)
     history.state = _tag
-    waiting.delete(history.id)
-    ended.delete(history.id)
-    ended.set(history.id, history)
+    ended.push(history)
   }
   const wordOf = (waits: number): string => {
     const recent = (row: CountName): number => series(row, RECENT, 1).reduce((sum, each) => sum + each, 0)
@@ -168,7 +170,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const state = recent.length === 0 ? 'idle' : word
     return { name, state, ...counts, p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), last }
   }
-  const showEvent = ({ steps, ...history }: History) => ({ ...history, last: steps.at(-1)?.text })
+  const showEvent = (history: History) => ({ ...factsOf(history), last: history.steps.at(-1)?.text })
 
   return {
     onEvent: (event: LogEvent): void => {
@@ -181,8 +183,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         case 'Accepted': {
           count('accepted')
           // An id that comes again begins again.
-          const id = idOf(event.item)
-          if (!waiting.delete(id)) ended.delete(id)
+          forget(byId.get(idOf(event.item)))
           return tell(event.item, 'accepted', at, 'accepted')
         }
         case 'Attempted':
@@ -206,8 +207,8 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       }
     },
     name: (): string => name,
-    history: (id: string): History | undefined => waiting.get(id) ?? ended.get(id),
-    histories: (): number => waiting.size + ended.size,
+    history: (id: string): History | undefined => byId.get(id),
+    histories: (): number => byId.size,
     /** Changes when a snapshot would: by an event, and each second while a ring holds a count. */
     version: (): string =>
       `${String(told)} ${String(Math.min(Math.floor(now() / 1_000), Math.floor(lastAt / 1_000) + SECONDS))}`,
@@ -219,8 +220,9 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       advance(now())
       const { accepted, delivered, rejected, expired, dropped, abandoned, refused, oldest } = stats
       const receivers = [...sinks.values()].map(showSink)
-      const first: History[] = []
-      for (const history of waiting.values()) if (first.push(history) >= SHOWN) break
+      const [first, last]: [History[], History[]] = [[], []]
+      for (let each = waiting.oldest(); each && first.length < SHOWN; each = each.newer) first.push(each)
+      for (let each = ended.oldest(); each; each = each.newer) last.push(each)
       return {
         ...{ name, at: now(), word: wordOf(waits), oldest, sinks: receivers, notes, deadChanges },
         why: receivers.flatMap(({ name, state, last }) =>
@@ -229,7 +231,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         totals: { accepted, delivered, waiting: waits, rejected, expired, dropped, abandoned, refused },
         series: [series('accepted'), series('delivered'), series('failed')],
         waiting: first.map(showEvent),
-        ended: [...ended.values()].slice(-SHOWN).reverse().map(showEvent),
+        ended: last.slice(-SHOWN).reverse().map(showEvent),
       }
     },
   }

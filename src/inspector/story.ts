@@ -1,3 +1,5 @@
+import type { Link } from '../core/linkedList.ts'
+
 /** One step of a story. A batch has one for all its members. */
 export interface StoryStep {
   /** When it began, milliseconds since 1970. */
@@ -7,7 +9,7 @@ export interface StoryStep {
 }
 
 /** What is known of one event: no part of it but id, kind and size. */
-export interface History {
+export interface History extends Link<History> {
   readonly id: string
   readonly type: string
   readonly bytes: number
@@ -33,13 +35,19 @@ export const addStep = (history: History, step: StoryStep): void => {
   history.omitted++
 }
 
+/** The facts of an event, without its steps. */
+export const factsOf = ({ id, type, bytes, at, attempts, state, due }: History) => ({
+  ...{ id, type, bytes, at, attempts, state, due },
+})
+
 /** All steps, in the order in which they were told, and a word where some are not known. */
-export const storyOf = ({ steps, omitted, at, ...history }: History) => {
+export const storyOf = (history: History) => {
+  const { steps, omitted, at } = history
   const note = (text: string): StoryStep => ({ at, kind: 'waits', text })
   const first = steps[0]?.kind === 'accepted' ? [] : [note('its first steps are not known')]
   const gap = omitted === 0 ? [] : [note(`steps left out: ${String(omitted)}`)]
   const all = [...first, ...steps.slice(0, FIRST_STEPS), ...gap, ...steps.slice(FIRST_STEPS)]
-  return { ...history, at, steps: all }
+  return { ...factsOf(history), steps: all }
 }
 
 /** In one line: `m-17: status 503 after 26 ms from :4319; waits 38 ms: …; delivered after 2 attempts`. */
