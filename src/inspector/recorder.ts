@@ -18,6 +18,8 @@ import { addStep, factsOf, type History, type StoryStep } from './story.ts'
 const SECONDS = 120
 const RECENT = 60
 const MAX_SINKS = 64
+/** New histories in a second: more would be gone before they are read, and cost several times an event. */
+const MAX_NEW = 100
 const MAX_NOTES = 8
 const MAX_DURATIONS = 256
 /** Characters of a reason. */
@@ -98,10 +100,14 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     listOf(history).remove(history)
     byId.delete(history.id)
   }
-  const historyOf = (item: unknown, at: number): History => {
+  let [newSecond, newCount] = [0, 0]
+  const historyOf = (item: unknown, at: number): History | undefined => {
     const id = idOf(item)
     const known = byId.get(id)
     if (known !== undefined) return known
+    newCount = newSecond === second ? newCount + 1 : 1
+    newSecond = second
+    if (newCount > MAX_NEW) return undefined
     if (byId.size >= maxHistories) forget(ended.oldest() ?? waiting.oldest())
     const more = { at, steps: [], omitted: 0, attempts: 0, state: 'Waiting', due: undefined }
     const links = { older: undefined, newer: undefined }
@@ -114,6 +120,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const step: StoryStep = { at, kind, text }
     for (const member of eachOf(item)) {
       const history = historyOf(member, at)
+      if (history === undefined) continue
       addStep(history, step)
       history.due = due
       if (kind === 'taken' || kind === 'failed') history.attempts++
@@ -150,6 +157,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const why = isDead ? `: ${short(showFailure(outcome.failure))}` : ''
     tell(item, 'ended', at, `${_tag.toLowerCase()} after ${counted(attempts, 'attempt')}${why}`)
     const history = historyOf(item, at)
+    if (history === undefined) return
     listOf(history).remove(history)
     history.state = _tag
     ended.push(history)

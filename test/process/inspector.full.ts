@@ -22,7 +22,7 @@ it('takes at most 2 MB for 500 histories of many steps, each with a reason of it
         text: `{"type":"track","x":"${'x'.repeat(20_000)}${n}"}`,
         byteLength: 20_000,
       }
-      memory.onEvent({ ...told, _tag: 'Accepted', item })
+      memory.onEvent({ ...told, at: n * 20, _tag: 'Accepted', item })
       for (let m = 0; m < 30; m++) {
         const failure = retryable('network', { detail: `${n} ${m} ${'reason '.repeat(100)}` })
         memory.onEvent({ ...told, _tag: 'Attempted', item, sink: `sink${m}`, result: left(failure) })
