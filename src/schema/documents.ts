@@ -16,7 +16,7 @@ export interface DocumentOptions {
   readonly title?: string
   /** The version of your interface. Default: 1.0.0. */
   readonly version?: string
-  /** Codecs of the bodies by name: letters, digits, `.`, `-` and `_`. Default: `webhookBodies`. */
+  /** Codecs of the bodies by name: `A-Z a-z 0-9 . _ -`. Default: `webhookBodies`. */
   readonly bodies?: Readonly<Record<string, t.Mixed>>
 }
 
@@ -48,7 +48,7 @@ const schemasOf = (
 ): Either<ReadonlyArray<Fault>, Readonly<Record<string, JsonSchema>>> => {
   const defs: Record<string, JsonSchema> = {}
   const faults: Fault[] = []
-  const message = 'must be a name of letters, digits, ".", "-" and "_"'
+  const message = 'must be a name of A-Z a-z 0-9 . _ -'
   const made = Object.entries(bodies).map(([name, codec]) => {
     if (!/^[\w.-]+$/.test(name)) faults.push({ path: name, message })
     const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs, isDraft7 })
