@@ -50,7 +50,10 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
   [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|testing\/laws|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/lookup)\.ts$|^(outbox\/lmdb|cli)\//],
-  [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^(cli|inspector)\//],
+  [
+    /^node:(stream|readline|string_decoder)(\/promises)?$/,
+    /^(sink\/ndjson|sources\/\w+)\.ts$|^(cli|inspector)\//,
+  ],
   [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],
 ]
 
