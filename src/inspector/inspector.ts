@@ -22,6 +22,7 @@ import { inOneLine, storyOf } from './story.ts'
 export interface Inspectable {
   readonly events$: Observable<LogEvent>
   readonly dead: OwnDeadLetters<unknown>
+  /** The counters, and the age of the oldest waiting event in milliseconds. */
   readonly stats: () => Totals & { readonly refused: number; readonly oldest?: number }
 }
 

@@ -19,6 +19,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly version: 1
     /** The library. */
     readonly vendor: string
+    /** Answers the value, or what is wrong with it. */
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
     /** Exists in types only. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
