@@ -10,6 +10,7 @@ if (overPostgres.length > 0) console.log('No PostgreSQL (initdb) was found: the 
 
 const overChromium = chromium === '' ? ['test/**/*hromium*.*.ts'] : []
 if (overChromium.length > 0) console.log('No Chromium was found: the test in it is not run.')
+else if (programs.pgbouncer === '') console.log('No PgBouncer was found: a test of poolers runs without one.')
 
 export default defineConfig({
   test: {

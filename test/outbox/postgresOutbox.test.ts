@@ -26,7 +26,7 @@ import type {
 } from '../../src/outbox/index.ts'
 import { loopbackReceiver, virtualClock, type Receiver } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
-import { newSchema, startPgbouncer } from '../support/postgres.js'
+import { newSchema, programs, startPgbouncer } from '../support/postgres.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { textCodec } from '../support/folder.ts'
 
@@ -256,7 +256,9 @@ describe('PostgreSQL', async () => {
   })
 
   test('a pool of one, PgBouncer and the clocks of hosts', async () => {
-    const { port, stop } = await startPgbouncer({ port: Number(new URL(url).port) })
+    // Without one the pool is that of the server: vitest.config.ts says so.
+    const server = { port: Number(new URL(url).port), stop: () => Promise.resolve() }
+    const { port, stop } = programs.pgbouncer === '' ? server : await startPgbouncer(server)
     const bounced = new pg.Pool({ connectionString: url.replace(/:\d+\//, `:${String(port)}/`) })
     const single = new pg.Pool({ connectionString: url, max: 1 })
     const wrong = { ...systemClock, now: () => Date.now() + 600_000 }

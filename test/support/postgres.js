@@ -94,7 +94,7 @@ let schemas = 0
 export const newSchema = () => `t${process.pid}_${++schemas}`
 
 /** A PgBouncer before a server. A client has one of its connections while a transaction runs. */
-export const startPgbouncer = async (server, connections = 10, tries = 3) => {
+export const startPgbouncer = async (server, connections = 10) => {
   const port = await freePort()
   const ini = `[databases]
 * = host=127.0.0.1 port=${server.port} user=postgres
@@ -102,11 +102,7 @@ export const startPgbouncer = async (server, connections = 10, tries = 3) => {
 listen_addr=127.0.0.1\nlisten_port=${port}\nunix_socket_dir=\nauth_type=any\npool_mode=transaction
 default_pool_size=${connections}\nmax_client_conn=500\nignore_startup_parameters=extra_float_digits,options`
   const start = `{ '${programs.pgbouncer}' -q ini 2>log & p=$!; sleep 0.1; kill -0 $p; }`
-  const bouncer = await kept('pgbouncer', port, { ini }, start, 'kill $p; wait $p').catch((error) => {
-    // Another process may have taken the port meanwhile.
-    if (tries === 1) throw error
-  })
-  if (bouncer === undefined) return startPgbouncer(server, connections, tries - 1)
+  const bouncer = await kept('pgbouncer', port, { ini }, start, 'kill $p; wait $p')
   while (!(await accepts(port))) await new Promise((done) => setTimeout(done, 20))
   return bouncer
 }
