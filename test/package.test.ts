@@ -365,3 +365,9 @@ describe('the published names', () => {
     expect(Object.keys(module as object).sort()).toEqual([...values].sort())
   })
 })
+
+test('what a person has to set before the first release is known', () => {
+  const missing = ['repository', 'homepage', 'bugs'].filter((field) => !(field in manifest))
+  // An address is a person's choice. Take a field out of this list when it is set.
+  expect(missing).toEqual(['repository', 'homepage', 'bugs'])
+})
