@@ -46,5 +46,5 @@ await server.close()
 const [error] = failed
 const sentBatches = client.stats().batches
 console.log(JSON.stringify({ success: error === undefined, ...(error && { error }), sentBatches }))
-// => {"success":true,"sentBatches":1}
+// => {"success":true,"sentBatches":2}
 process.exitCode = error === undefined ? 0 : 1
