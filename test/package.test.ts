@@ -171,8 +171,10 @@ beforeAll(() => {
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed])
   const companions = { ...manifest.dependencies, ...manifest.peerDependencies }
-  // Of the optional peers fast-check is there, because a whole entry needs it.
-  const left = Object.keys(manifest.peerDependenciesMeta).filter((each) => each !== 'fast-check')
+  // Of the optional peers two are there, because a whole entry needs each.
+  const needed = ['fast-check', '@opentelemetry/api']
+  const left = Object.keys(manifest.peerDependenciesMeta).filter((each) => !needed.includes(each))
+  mkdirSync(`${project}/node_modules/@opentelemetry`)
   for (const name of [...Object.keys(companions), '@types'].filter((each) => !left.includes(each))) {
     symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`, 'dir')
   }

@@ -1,0 +1,55 @@
+/** Metrics by the messaging conventions of OpenTelemetry, out of log events. */
+import type { Attributes, Meter } from '@opentelemetry/api'
+import type { Verdict } from '../core/failure.ts'
+import type { Listener } from '../log/logEvent.ts'
+import { membersOf } from './traceContext.ts'
+
+/** The words of each version of the conventions that differ. */
+export const WORDS = {
+  '1.27': { type: 'publish', sent: 'messaging.client.published.messages' },
+  '1.45': { type: 'send', sent: 'messaging.client.sent.messages' },
+} as const
+
+/** Seconds, as the conventions advise. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+/** Attributes of an operation: of a span, or of an attempt that is measured. */
+export const operation = (name: string, type: string, more: Attributes): Attributes => ({
+  'messaging.system': 'headrace',
+  'messaging.operation.name': name,
+  'messaging.operation.type': type,
+  ...more,
+})
+
+/** The status, or the word for it. */
+export const errorTypeOf = (verdict: Verdict): string | undefined => {
+  if (verdict._tag === 'Right') return undefined
+  return 'reason' in verdict.left ? String(verdict.left.status ?? verdict.left.reason) : verdict.left._tag
+}
+
+/** Measures attempts, and counts messages, outcomes and refusals. */
+export const metricsOf = (meter: Meter, { type, sent: name }: (typeof WORDS)['1.27' | '1.45']): Listener => {
+  const advice = { explicitBucketBoundaries: BUCKETS }
+  const duration = meter.createHistogram('messaging.client.operation.duration', { unit: 's', advice })
+  const sent = meter.createCounter(name, { unit: '{message}' })
+  const outcomes = meter.createCounter('headrace.outcomes', { unit: '{message}' })
+  const refusals = meter.createCounter('headrace.refusals', { unit: '{message}' })
+  const countOf = (item: unknown): number => membersOf(item)?.length ?? 1
+
+  return (event) => {
+    const part = { 'headrace.part': event.from }
+    if (event._tag === 'Attempted') {
+      const error = errorTypeOf(event.result)
+      const failed = error !== undefined && { 'error.type': error }
+      const of = operation('send', type, { 'messaging.destination.name': event.sink, ...part, ...failed })
+      duration.record(event.duration / 1_000, of)
+      sent.add(countOf(event.item), of)
+    } else if (event._tag === 'Ended') {
+      outcomes.add(countOf(event.outcome.item), { ...part, outcome: event.outcome._tag })
+    } else if (event._tag === 'Corrupt') {
+      outcomes.add(1, { ...part, outcome: 'Rejected' })
+    } else if (event._tag === 'NotAccepted') {
+      refusals.add(1, { ...part, reason: event.refusal._tag })
+    }
+  }
+}

@@ -1,0 +1,225 @@
+/** Traces over real servers in a process of its own, the rest with tracers and meters that are given. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { SpanContext, Tracer } from '@opentelemetry/api'
+import { DataPointType, InMemoryMetricExporter, MeterProvider } from '@opentelemetry/sdk-metrics'
+import { AggregationTemporality, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+import { assert, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import fc from 'fast-check'
+import { webhookDestination } from '../../src/destination/index.ts'
+import type { LogEvent } from '../../src/log/index.ts'
+import { telemetry } from '../../src/otel/telemetry.ts'
+import { fromHeaders, toHeaders } from '../../src/otel/traceContext.ts'
+import { exponential } from '../../src/policy/index.ts'
+import { sink } from '../../src/index.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { loopbackReceiver } from '../../src/testing/index.ts'
+
+interface Report {
+  readonly found: Readonly<Record<string, { chains: ReadonlyArray<string>; attempts: ReadonlyArray<string> }>>
+  readonly tags: ReadonlyArray<string>
+}
+
+/** `m1: POST < send < create < call m1`, from the trace of the request up to its caller. */
+const own = /^(m\d+): (POST < )?send < create < call \1$/
+const ownOfBatch = (chain: string): boolean => {
+  const [ids = '', up = ''] = chain.split(': ')
+  const calls = ids.split(',').map((id) => `create < call ${id}`)
+  return up === `POST < send < ${calls.join(' + ')}`
+}
+
+describe('with the instrumentation of undici', () => {
+  let report: Report
+  beforeAll(async () => {
+    const file = fileURLToPath(new URL('tracedProcess.js', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [file])
+    // The file prints a report.
+    report = JSON.parse(stdout) as Report
+  })
+  const of = (name: string) => {
+    const found = report.found[name]
+    assert(found !== undefined, name)
+    return found
+  }
+
+  it.each([
+    ['destination', 90],
+    ['plain', 90],
+    ['restart', 2],
+  ])('%s: each request has the trace of its own attempt, below the call', (name, least) => {
+    const { chains, attempts } = of(name)
+    expect(chains.length).toBeGreaterThanOrEqual(least)
+    expect(chains.filter((chain) => !own.test(chain))).toEqual([])
+    // Without the instrumentation `traceparent` is that of the span of the attempt.
+    expect(chains.filter((chain) => chain.includes('POST')).length).toBe(name === 'plain' ? 0 : chains.length)
+    const sent = attempts.filter((each) => !each.endsWith('network'))
+    expect(sent.length).toBeGreaterThanOrEqual(chains.length)
+  })
+
+  it('client and pipeline: a batch has links to its calls', () => {
+    const { chains } = of('client')
+    expect(chains.length).toBeGreaterThan(4)
+    expect(chains.filter((chain) => !ownOfBatch(chain))).toEqual([])
+    const singles = of('pipeline').chains.filter((chain) => own.test(chain))
+    expect([singles.length, of('pipeline').chains.filter((chain) => !own.test(chain))]).toEqual([
+      15,
+      ['m0,m1: POST < send < create < call m0 + create < call m1'],
+    ])
+  })
+
+  it('collector: the parent is the span around the request, or the one that its headers name', () => {
+    const { chains } = of('collector')
+    const remote = chains.filter((chain) => chain.startsWith('m9'))
+    expect(new Set(remote)).toEqual(new Set(['m9: POST < send < create < other process']))
+    expect(chains.filter((chain) => !own.test(chain))).toEqual(remote)
+  })
+
+  it('an attempt says its number, its status and its error', () => {
+    expect(new Set(of('destination').attempts)).toEqual(new Set(['1,503,503', '1,200,', '2,200,']))
+  })
+
+  it('a trace that is not sampled goes on, without spans', () => {
+    const { chains, attempts } = of('unsampled')
+    expect([chains, attempts]).toEqual([[expect.stringMatching(`: 00-${'1'.repeat(32)}-\\w{16}-00$`)], []])
+  })
+
+  it('only events of a call that is being checked are inside a span (TP1)', () => {
+    expect(report.tags.filter((tag) => tag.endsWith('inside'))).toEqual([
+      'Accepted inside',
+      'NotAccepted inside',
+    ])
+    expect(report.tags).toEqual(expect.arrayContaining(['Attempted', 'Waiting', 'Ended', 'Restored']))
+  })
+})
+
+const sold = { type: 'track', userId: 'u', event: 'Sold', messageId: 'm1' } as const
+
+const send = async (options: ReturnType<typeof telemetry>, failures = 0) => {
+  const script = Array.from({ length: failures }, () => ({ do: 'status', code: 503 }) as const)
+  const receiver = await loopbackReceiver(script)
+  const told: LogEvent[] = []
+  const onEvent = (event: LogEvent): void => {
+    told.push(event)
+    options.onEvent(event)
+  }
+  const how = { logger: false, retry: exponential({ base: 1 }), ...options, onEvent } as const
+  const destination = webhookDestination({ webhooks: [{ url: receiver.url }] }, how)
+  onTestFinished(async () => {
+    await destination.close({ timeout: 0 })
+    await receiver.close()
+  })
+  await destination.send(sold)
+  // @ts-expect-error An event without a user is refused.
+  await destination.send({ type: 'track' })
+  await destination.idle()
+  return { told, receiver, stats: destination.stats() }
+}
+
+const exported = () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  return { exporter, tracer: provider.getTracer('test') }
+}
+
+describe('telemetry', () => {
+  it('measures and counts by the conventions of either version', async () => {
+    for (const [conventions, sent] of [
+      ['1.45', 'messaging.client.sent.messages'],
+      ['1.27', 'messaging.client.published.messages'],
+    ] as const) {
+      const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+      const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+      const meter = new MeterProvider({ readers: [reader] }).getMeter('test')
+      await send(telemetry({ meter, conventions }), 1)
+      await reader.forceFlush()
+      const all = exporter
+        .getMetrics()
+        .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((one) => one.metrics))
+      const points = all.flatMap(({ descriptor, dataPointType, dataPoints }) =>
+        dataPoints.map(({ attributes, value }) => {
+          const { 'error.type': error, outcome, reason } = attributes
+          const size = dataPointType === DataPointType.HISTOGRAM ? (value as { count: number }).count : value
+          return [descriptor.name, error ?? outcome ?? reason ?? '', size]
+        }),
+      )
+      expect(points).toEqual([
+        ['messaging.client.operation.duration', '503', 1],
+        ['messaging.client.operation.duration', '', 1],
+        [sent, '503', 1],
+        [sent, '', 1],
+        ['headrace.outcomes', 'Delivered', 1],
+        ['headrace.refusals', 'Invalid', 1],
+      ])
+      await reader.shutdown()
+    }
+  })
+
+  it('records nothing and sends no header without an SDK', async () => {
+    const { told, receiver, stats } = await send(telemetry(), 1)
+    expect(receiver.received.map(({ headers }) => headers['traceparent'])).toEqual([undefined, undefined])
+    expect([stats.delivered, told.filter(({ _tag }) => _tag === 'Defect')]).toEqual([1, []])
+  })
+
+  it.each([true, false])('sends the header if headers is true (%s)', async (headers) => {
+    const { exporter, tracer } = exported()
+    const { receiver } = await send(telemetry({ tracer, headers }))
+    const ids = exporter.getFinishedSpans().filter(({ name }) => name.startsWith('send'))
+    const wanted = ids.map((span) => (headers ? toHeaders(span.spanContext())?.['traceparent'] : undefined))
+    expect([wanted.length, receiver.received[0]?.headers['traceparent']]).toEqual([1, wanted[0]])
+  })
+
+  it.each(['startSpan', 'end'])('a tracer whose %s throws costs the trace and a Defect', async (where) => {
+    const fail = (): never => {
+      throw new Error(where)
+    }
+    const { tracer: real } = exported()
+    const startSpan: Tracer['startSpan'] = (...given) =>
+      where === 'end' ? Object.assign(real.startSpan(...given), { end: fail }) : fail()
+    const tracer = Object.assign(Object.create(real) as Tracer, { startSpan })
+    const { told, stats } = await send(telemetry({ tracer }), 1)
+    const defects = told.flatMap((event) => (event._tag === 'Defect' ? [event.where] : []))
+    expect([stats.delivered, defects]).toEqual([1, ['meta', 'otel', 'otel']])
+  })
+
+  it('ends the span of an attempt that is cancelled', () => {
+    const { exporter, tracer } = exported()
+    const { layer } = telemetry({ tracer })
+    const never = layer(sink('never', () => new Promise<void>(() => undefined)))
+    never.deliver('item', onlyAttempt).subscribe().unsubscribe()
+    expect(exporter.getFinishedSpans().map(({ attributes }) => attributes['error.type'])).toEqual([
+      'cancelled',
+    ])
+  })
+
+  it('refuses wrong options', () =>
+    expect(() => telemetry({ tracer: {} as Tracer })).toThrow(/tracer must be a Tracer/))
+})
+
+describe('the text of a trace', () => {
+  const hex = (length: number) =>
+    fc
+      .array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length })
+      .map((digits) => digits.join(''))
+      .filter((text) => /[1-9a-f]/.test(text))
+
+  it('is read as it was written', () =>
+    fc.assert(
+      fc.property(hex(32), hex(16), fc.constantFrom(0, 1), (traceId, spanId, traceFlags) => {
+        const context: SpanContext = { traceId, spanId, traceFlags }
+        const written = toHeaders(context)
+        expect(fromHeaders((name) => written?.[name])).toEqual({ ...context, isRemote: true })
+      }),
+    ))
+
+  it('has the state if it is short', () => {
+    const ids = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+    const through = (tracestate: string) =>
+      toHeaders(fromHeaders((name) => (name === 'traceparent' ? ids : tracestate)))
+    expect(through('a=1,b=2')).toEqual({ traceparent: ids, tracestate: 'a=1,b=2' })
+    expect(through(Array.from({ length: 9 }, (_, n) => `k${n}=${'x'.repeat(80)}`).join())).toEqual({
+      traceparent: ids,
+    })
+  })
+})
