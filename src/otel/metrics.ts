@@ -2,10 +2,10 @@
 import type { Attributes, Meter } from '@opentelemetry/api'
 import type { Verdict } from '../core/failure.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { membersOf } from './traceContext.ts'
+import { batchMembers } from './traceContext.ts'
 
 /** The words of each version of the conventions that differ. */
-export const WORDS = {
+export const VERSIONS = {
   '1.27': { type: 'publish', sent: 'messaging.client.published.messages' },
   '1.45': { type: 'send', sent: 'messaging.client.sent.messages' },
 } as const
@@ -28,13 +28,16 @@ export const errorTypeOf = (verdict: Verdict): string | undefined => {
 }
 
 /** Measures attempts, and counts messages, outcomes and refusals. */
-export const metricsOf = (meter: Meter, { type, sent: name }: (typeof WORDS)['1.27' | '1.45']): Listener => {
+export const metricsOf = (
+  meter: Meter,
+  { type, sent: name }: (typeof VERSIONS)['1.27' | '1.45'],
+): Listener => {
   const advice = { explicitBucketBoundaries: BUCKETS }
   const duration = meter.createHistogram('messaging.client.operation.duration', { unit: 's', advice })
   const sent = meter.createCounter(name, { unit: '{message}' })
   const outcomes = meter.createCounter('headrace.outcomes', { unit: '{message}' })
   const refusals = meter.createCounter('headrace.refusals', { unit: '{message}' })
-  const countOf = (item: unknown): number => membersOf(item)?.length ?? 1
+  const countOf = (item: unknown): number => batchMembers(item)?.length ?? 1
 
   return (event) => {
     const part = { 'headrace.part': event.from }

@@ -14,8 +14,8 @@ import { version } from '../core/package.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { makeLayer } from '../sink/layer.ts'
 import { nowOf, partOf, type Layer } from '../sink/sink.ts'
-import { errorTypeOf, metricsOf, operation, WORDS } from './metrics.ts'
-import { fromHeaders, isSampled, membersOf, toHeaders, traceOf } from './traceContext.ts'
+import { errorTypeOf, metricsOf, operation, VERSIONS } from './metrics.ts'
+import { fromHeaders, isSampled, batchMembers, toHeaders, traceOf } from './traceContext.ts'
 
 /** Options of `telemetry`. Every one may be left out. */
 export interface TelemetryOptions {
@@ -76,7 +76,7 @@ const metaBy = (tracer: Tracer): Telemetry['meta'] => {
 const layerBy = (tracer: Tracer, type: string, headers: boolean | undefined): Layer => {
   /** The context of an attempt, with its span. */
   const open = (sink: string, item: unknown, number: number): Context => {
-    const members = membersOf(item)
+    const members = batchMembers(item)
     const traces = (members ?? [item]).flatMap((each) => traceOf(each) ?? [])
     // The fall-back is the root: the active context is that of the code that made the part.
     const parent = traces[0] === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, traces[0])
@@ -164,7 +164,7 @@ const layerBy = (tracer: Tracer, type: string, headers: boolean | undefined): La
 export const telemetry = (options: TelemetryOptions = {}): Telemetry => {
   const checked = checkOptions('options of telemetry', telemetryOptions, options)
   const { tracer = trace.getTracer('headrace', version), meter, headers } = checked
-  const words = WORDS[checked.conventions]
+  const words = VERSIONS[checked.conventions]
   return {
     onEvent: metricsOf(meter ?? metrics.getMeter('headrace', version), words),
     layer: layerBy(tracer, words.type, headers),

@@ -17,6 +17,7 @@ const benches = [
   'client',
   'collector',
   'virtualHours',
+  'telemetry',
   'postgres',
 ]
 const { values, positionals } = parseArgs({

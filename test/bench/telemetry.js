@@ -1,0 +1,70 @@
+// What the hooks of `headrace/otel` cost an event of a destination, against none: each case in a process of its own, as an SDK is for all of it.
+import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
+import { makeLayer } from 'headrace'
+import { webhookDestination } from 'headrace/destination'
+import { telemetry } from 'headrace/otel'
+import { calls } from './events.js'
+
+/** A plan runs this many events at a time. */
+const WAVE = 32
+
+const discarding = { export: (_spans, done) => done({ code: 0 }), shutdown: async () => undefined }
+
+/** Sends events of a caller in a context: `flags` are those of its trace. */
+const sending =
+  (options, flags) =>
+  ({ url }) => {
+    const how = typeof options === 'function' ? options() : options
+    const destination = webhookDestination({ webhooks: [{ url }] }, { logger: false, ...how })
+    const events = calls('middle')
+    const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: flags ?? 0 }
+    const caller = flags === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContext)
+    return async (units) => {
+      for (let sent = 0; sent < units; sent += WAVE) {
+        const some = Array.from(
+          { length: Math.min(WAVE, units - sent) },
+          (_, n) => events[(sent + n) % events.length],
+        )
+        await Promise.all(some.map((event) => context.with(caller, () => destination.send(event))))
+        await destination.idle()
+      }
+    }
+  }
+
+const traced = () => {
+  new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(discarding)] }).register()
+  const { layer, meta } = telemetry()
+  return { layer, meta }
+}
+class NoReader extends MetricReader {
+  onForceFlush = async () => undefined
+  onShutdown = async () => undefined
+}
+const measured = () => {
+  const meter = new MeterProvider({ readers: [new NoReader()] }).getMeter('bench')
+  return { onEvent: telemetry({ meter }).onEvent }
+}
+
+export const cases = {
+  'no hooks': sending({}),
+  'an idle layer': sending({ layer: (sink) => makeLayer(sink, (subscribe) => subscribe) }),
+  metrics: sending(measured),
+  'traces and metrics without an SDK': sending(() => telemetry()),
+  'traces, not sampled': sending(traced, 0),
+  'traces, all sampled': sending(traced, 1),
+}
+
+export const plans = [
+  {
+    cases: Object.keys(cases),
+    apart: true,
+    ports: 1,
+    requests: 1,
+    units: 320,
+    rounds: 60,
+    warmUp: 20,
+    limits: { 'an idle layer': 1.05, 'traces, not sampled': 1.05, 'traces, all sampled': 1.6 },
+  },
+]
