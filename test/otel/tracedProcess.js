@@ -1,19 +1,19 @@
 // Sends through each part with the instrumentation of undici, and prints what arrived as JSON: it changes the whole process.
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
-import { batch, deliver, encode, lift } from 'headrace'
+import { batch, deliver, encode, lift, sink as writer, withObserver } from 'headrace'
 import { createClient } from 'headrace/client'
 import { createCollector } from 'headrace/collector'
 import { webhookDestination } from 'headrace/destination'
+import { allListeners } from 'headrace/log'
 import { telemetry } from 'headrace/otel'
 import { exponential } from 'headrace/policy'
 import { webhook } from 'headrace/sinks/webhook'
 import { loopbackReceiver } from 'headrace/testing'
-import { lastValueFrom, Subject } from 'rxjs'
+import { lastValueFrom, of, Subject } from 'rxjs'
 
 const exporter = new InMemorySpanExporter()
 const tracerProvider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
@@ -22,21 +22,18 @@ const undici = new UndiciInstrumentation()
 undici.setTracerProvider(tracerProvider)
 const tracer = tracerProvider.getTracer('test')
 
-const own = new AsyncLocalStorage()
-const isSpan = () => trace.getSpan(context.active()) !== undefined
-const outside = () => [isSpan() ? 'span' : '', own.getStore() ?? ''].join('')
 const tags = new Set()
-const told = (event) => tags.add(`${event._tag}${outside() && ' inside'}`)
 const hooks = () => {
   const { onEvent, ...more } = telemetry()
-  return { ...more, onEvent: (event) => (onEvent(event), told(event)) }
+  const told = ({ _tag }) => tags.add(trace.getSpan(context.active()) === undefined ? _tag : `${_tag} inside`)
+  return { ...more, onEvent: allListeners(onEvent, told) }
 }
 /** Each caller has a span of its own, and all of them are under way together. */
 const callers = (count, call) =>
   Promise.all(
     Array.from({ length: count }, (_, n) =>
       tracer.startActiveSpan(`call m${n}`, async (span) => {
-        await own.run(`m${n}`, () => call({ type: 'track', userId: 'u', event: 'Sold', messageId: `m${n}` }))
+        await call({ type: 'track', userId: 'u', event: 'Sold', messageId: `m${n}` })
         span.end()
       }),
     ),
@@ -112,6 +109,9 @@ const scenarios = {
     batches.complete()
     await sent
     await sink.close()
+    // Its promises run inside the span, and its verdict comes from there.
+    const mine = withObserver({ onEvent })(layer(writer('mine', () => Promise.resolve())))
+    await lastValueFrom(of('item').pipe(lift(), deliver(mine)))
     return receivers
   },
   collector: async () => {
