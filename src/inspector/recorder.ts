@@ -6,20 +6,18 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
-import { show as showFailure } from '../core/failure.ts'
+import { show as showFailure, type Failure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Totals } from '../core/outcome.ts'
-import { counted, logLine, oneLine } from '../log/debug.ts'
+import { logLine, oneLine } from '../log/debug.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
-import { addStep, factsOf, type History, type StoryStep } from './story.ts'
+import { addStep, showEvent, History, type Step } from './story.ts'
 
 /** Seconds of the chart, and of the counts from which the state is told. */
 const SECONDS = 120
 const RECENT = 60
 const MAX_SINKS = 64
-/** New histories in a second: more would be gone before they are read, and cost several times an event. */
-const MAX_NEW = 100
 const MAX_NOTES = 8
 const MAX_DURATIONS = 256
 /** Characters of a reason. */
@@ -28,41 +26,66 @@ const MAX_TEXT = 100
 const SHOWN = 12
 /** The share of failed attempts from which a part or a sink is not well. */
 const UNWELL = 0.05
+/** Ids in a second that are copied. Of more, each is held for seconds only, and a copy costs as much as a step. */
+const MAX_COPIES = 100
 
-/** Counts of these for each second, in rings. */
-const ROWS = ['accepted', 'delivered', 'dead', 'attempts', 'failed'] as const
-type CountName = (typeof ROWS)[number]
+/** Counts of these for each second: rings, one behind the other. */
+const [ACCEPTED, DELIVERED, DEAD, ATTEMPTS, FAILED] = [0, SECONDS, 2 * SECONDS, 3 * SECONDS, 4 * SECONDS]
 
 /** The last attempts at a sink, in rings. `ends`: when each ended; below zero if it failed. */
-const newSinkCounts = (sink: string) => ({
+const newReceiver = (sink: string) => ({
+  sink,
   // http://127.0.0.1:7412/hook is :7412/hook.
-  name: sink.replace(/^https?:\/\/((127\.0\.0\.1|localhost)(?=:))?/, '').replace(/\/$/, ''),
-  counts: { taken: 0, failed: 0, skipped: 0 },
+  name: flat(sink.replace(/^https?:\/\/((127\.0\.0\.1|localhost)(?=:))?/, '').replace(/\/$/, '')),
+  counts: { taken: 0, failed: 0, skipped: 0, firstWins: 0 },
   durations: new Float64Array(MAX_DURATIONS),
   ends: new Float64Array(MAX_DURATIONS),
   last: '',
+  reasonOf: reasons(),
 })
-type SinkCounts = ReturnType<typeof newSinkCounts>
+type Receiver = ReturnType<typeof newReceiver>
 
 /** The nearest rank: this share of all values is not above it. Undefined of none. */
 export const percentile = (sorted: ArrayLike<number>, share: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
 
-/** What is kept of an item. The kind is in the first bytes of its text: to read `items` would parse it. */
-export const outlineOf = (item: unknown) => {
-  const { id, text, byteLength } = isRecord(item) ? item : {}
-  const [, type = ''] =
-    /^\{(?:"version":1,)?"type":"(\w{1,12})"/.exec(typeof text === 'string' ? text : '') ?? []
-  return { id: String(id), type, bytes: typeof byteLength === 'number' ? byteLength : 0 }
+const KINDS = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
+/** The kind is in the first bytes of the text of an item: to read `items` would parse it. */
+const kindIn = (text: unknown): string => {
+  if (typeof text !== 'string') return ''
+  const from = text.startsWith('{"type":"') ? 9 : text.startsWith('{"version":1,"type":"') ? 21 : text.length
+  for (const kind of KINDS) if (text.startsWith(kind, from) && text[from + kind.length] === '"') return kind
+  return ''
 }
-const idOf = (item: unknown): string => String(isRecord(item) ? item['id'] : undefined)
-const eachOf = (item: unknown): ReadonlyArray<unknown> =>
-  isRecord(item) && Array.isArray(item['members']) ? item['members'] : [item]
+const idOf = (item: unknown): string => {
+  const id = isRecord(item) ? item['id'] : undefined
+  return typeof id === 'string' ? id : String(id)
+}
+/** What is kept of an item. */
+export const outlineOf = (item: unknown) => {
+  const { text, byteLength } = isRecord(item) ? item : {}
+  return { id: idOf(item), type: kindIn(text), bytes: typeof byteLength === 'number' ? byteLength : 0 }
+}
 
 /** Slices and sums hold all the texts that they were made of. */
 const flat = (text: string): string => Buffer.from(text).toString()
 const short = (text: string): string =>
   flat(oneLine(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`))
+
+/** Texts of failures. One like the one before it has the same text, which is not made again. */
+const reasons = () => {
+  let before: Failure | undefined
+  let text = ''
+  return (failure: Failure): string => {
+    const isPlain = failure._tag === 'Refused' || failure._tag === 'Retryable'
+    if (isPlain && before !== undefined && 'reason' in before) {
+      const { reason, status, detail } = before
+      if (failure.reason === reason && failure.status === status && failure.detail === detail) return text
+    }
+    before = failure
+    return (text = short(showFailure(failure)))
+  }
+}
 
 /** @param maxHistories ended ones go before waiting ones */
 export const recorder = (maxHistories: number, firstName: string, now: () => number = systemClock.now) => {
@@ -70,106 +93,128 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   const byId = new Map<string, History>()
   const waiting = linkedList<History>()
   const ended = linkedList<History>()
-  const sinks = new Map<string, SinkCounts>()
+  const receivers = new Map<string, Receiver>()
   const notes: Array<{ readonly at: number; readonly text: string }> = []
-  const rings: ReadonlyMap<CountName, Uint32Array> = new Map(
-    ROWS.map((row) => [row, new Uint32Array(SECONDS)]),
-  )
-  let [second, told, deadChanges, lastAt, name] = [0, 0, 0, 0, firstName]
+  const counts = new Uint32Array(5 * SECONDS)
+  const endReason = reasons()
+  let [second, place, told, deadChanges, lastAt, name] = [0, 0, 0, 0, 0, firstName]
+  let lastReceiver: Receiver | undefined
+  let lastAccepted: Step = { at: 0, kind: 'accepted', amount: 0, about: '', why: '' }
+  let lastEnd: Step = { at: 0, kind: 'ended', amount: 0, about: '', why: '' }
+  let [because, becauseText] = ['', '']
 
   const advance = (at: number): void => {
     const to = Math.floor(at / 1_000)
     for (let s = Math.max(second, to - SECONDS) + 1; s <= to; s++)
-      for (const ring of rings.values()) ring[s % SECONDS] = 0
+      for (let row = 0; row < counts.length; row += SECONDS) counts[row + (s % SECONDS)] = 0
     second = Math.max(second, to)
+    place = second % SECONDS
   }
-  const count = (row: CountName): void => {
-    const ring = rings.get(row)
-    if (ring !== undefined) ring[second % SECONDS] = (ring[second % SECONDS] ?? 0) + 1
+  const count = (row: number): void => {
+    counts[row + place] = (counts[row + place] ?? 0) + 1
   }
   /** The last `size` seconds before the one that runs, oldest first; with it if `more` is 1. */
-  const series = (row: CountName, size = SECONDS - 1, more = 0): ReadonlyArray<number> =>
+  const series = (row: number, size = SECONDS - 1, more = 0): ReadonlyArray<number> =>
     Array.from(
       { length: size },
-      (_, n) => rings.get(row)?.[(second + SECONDS - size + n + more) % SECONDS] ?? 0,
+      (_, n) => counts[row + ((second + SECONDS - size + n + more) % SECONDS)] ?? 0,
     )
 
   const listOf = ({ state }: History) => (state === 'Waiting' ? waiting : ended)
-  const forget = (history: History | undefined): void => {
-    if (history === undefined) return
-    listOf(history).remove(history)
-    byId.delete(history.id)
+  /** A history for an event: a new one while there is room, then that which goes. */
+  const taken = (): History => {
+    const oldest = byId.size < maxHistories ? undefined : (ended.oldest() ?? waiting.oldest())
+    if (oldest === undefined) return new History()
+    listOf(oldest).remove(oldest)
+    byId.delete(oldest.id)
+    return oldest
   }
-  let [newSecond, newCount] = [0, 0]
+  const begin = (item: unknown, id: string, at: number): History => {
+    const known = byId.get(id)
+    if (known !== undefined) listOf(known).remove(known)
+    const history = known ?? taken()
+    const { text, byteLength } = isRecord(item) ? item : {}
+    history.id = (counts[ACCEPTED + place] ?? 0) > MAX_COPIES ? id : flat(id)
+    history.type = kindIn(text)
+    history.bytes = typeof byteLength === 'number' ? byteLength : 0
+    history.at = at
+    history.count = history.omitted = history.attempts = 0
+    history.state = 'Waiting'
+    history.due = undefined
+    if (known === undefined) byId.set(history.id, history)
+    waiting.push(history)
+    return history
+  }
+  /** Undefined for one that is not known while others wait: its story would have no beginning. */
   const historyOf = (item: unknown, at: number): History | undefined => {
     const id = idOf(item)
     const known = byId.get(id)
     if (known !== undefined) return known
-    newCount = newSecond === second ? newCount + 1 : 1
-    newSecond = second
-    if (newCount > MAX_NEW) return undefined
-    if (byId.size >= maxHistories) forget(ended.oldest() ?? waiting.oldest())
-    const more = { at, steps: [], omitted: 0, attempts: 0, state: 'Waiting', due: undefined }
-    const links = { older: undefined, newer: undefined }
-    const history: History = { ...outlineOf(item), ...more, ...links }
-    byId.set(id, history)
-    waiting.push(history)
-    return history
+    const hasRoom = byId.size < maxHistories || ended.oldest() !== undefined
+    return hasRoom ? begin(item, id, at) : undefined
   }
-  const tell = (item: unknown, kind: StoryStep['kind'], at: number, text: string, due?: number): void => {
-    const step: StoryStep = { at, kind, text }
-    for (const member of eachOf(item)) {
-      const history = historyOf(member, at)
-      if (history === undefined) continue
-      addStep(history, step)
-      history.due = due
-      if (kind === 'taken' || kind === 'failed') history.attempts++
-    }
+  const tellOne = (item: unknown, step: Step, due: number | undefined): void => {
+    const history = historyOf(item, step.at)
+    if (history === undefined) return
+    addStep(history, step)
+    history.due = due
+    if (step.kind === 'taken' || step.kind === 'failed') history.attempts++
   }
-  const sinkOf = (sink: string): SinkCounts => {
-    const known = sinks.get(sink)
-    if (known !== undefined) return known
-    const receiver = newSinkCounts(sink)
-    sinks.set(sink, receiver)
-    for (const [oldest] of sinks) if (sinks.size > MAX_SINKS) sinks.delete(oldest)
-    return receiver
+  const tell = (item: unknown, step: Step, due?: number): void => {
+    const members = isRecord(item) ? item['members'] : undefined
+    if (Array.isArray(members)) for (const member of members) tellOne(member, step, due)
+    else tellOne(item, step, due)
+  }
+  const receiverOf = (sink: string): Receiver => {
+    if (lastReceiver?.sink === sink) return lastReceiver
+    const receiver = receivers.get(sink) ?? newReceiver(sink)
+    receivers.set(sink, receiver)
+    for (const [oldest] of receivers) if (receivers.size > MAX_SINKS) receivers.delete(oldest)
+    return (lastReceiver = receiver)
   }
   const attempted = ({ at, startedAt, item, sink, duration, result }: Attempted): void => {
-    const receiver = sinkOf(sink)
+    const receiver = receiverOf(sink)
     const { counts, durations, ends } = receiver
     const kind = isLeft(result) ? 'failed' : 'taken'
     const place = (counts.taken + counts.failed) % MAX_DURATIONS
     durations[place] = duration
     ends[place] = isLeft(result) ? -at : at
     counts[kind]++
-    count('attempts')
-    if (isLeft(result)) count('failed')
-    const verdict = isLeft(result) ? short(showFailure(result.left)) : String(result.right.status ?? 'taken')
-    if (isLeft(result)) receiver.last = verdict
-    const text = `${verdict} after ${String(Math.round(duration))} ms from ${receiver.name}`
-    tell(item, kind, startedAt, flat(text))
+    count(ATTEMPTS)
+    if (isLeft(result)) {
+      count(FAILED)
+      receiver.last = receiver.reasonOf(result.left)
+    }
+    const why = isLeft(result) ? receiver.last : (result.right.status ?? 'taken')
+    tell(item, { at: startedAt, kind, amount: duration, about: receiver.name, why })
   }
   const hasEnded = ({ at, outcome }: LogEvent & { readonly _tag: 'Ended' }): void => {
     const { _tag, item, attempts } = outcome
     const isDead = _tag === 'Rejected' || _tag === 'Expired'
     if (isDead) deadChanges++
-    if (isDead || _tag === 'Delivered') count(isDead ? 'dead' : 'delivered')
-    const why = isDead ? `: ${short(showFailure(outcome.failure))}` : ''
-    tell(item, 'ended', at, `${_tag.toLowerCase()} after ${counted(attempts, 'attempt')}${why}`)
+    if (isDead || _tag === 'Delivered') count(isDead ? DEAD : DELIVERED)
+    if (_tag === 'Delivered') receiverOf(outcome.receipt.sink).counts.firstWins++
     const history = historyOf(item, at)
     if (history === undefined) return
+    const why = isDead ? endReason(outcome.failure) : ''
+    // The members of a batch end alike.
+    const isLike =
+      lastEnd.at === at && lastEnd.amount === attempts && lastEnd.about === _tag && lastEnd.why === why
+    if (!isLike) lastEnd = { at, kind: 'ended', amount: attempts, about: _tag, why }
+    addStep(history, lastEnd)
+    history.due = undefined
     listOf(history).remove(history)
     history.state = _tag
     ended.push(history)
   }
   const wordOf = (waits: number): string => {
-    const recent = (row: CountName): number => series(row, RECENT, 1).reduce((sum, each) => sum + each, 0)
-    const [delivered, bad] = [recent('delivered'), recent('dead')]
-    if (delivered === 0 && recent('failed') + bad > 0) return 'Failing'
-    if (bad > 0 || recent('failed') > UNWELL * recent('attempts')) return 'Degraded'
+    const recent = (row: number): number => series(row, RECENT, 1).reduce((sum, each) => sum + each, 0)
+    const [delivered, bad] = [recent(DELIVERED), recent(DEAD)]
+    if (delivered === 0 && recent(FAILED) + bad > 0) return 'Failing'
+    if (bad > 0 || recent(FAILED) > UNWELL * recent(ATTEMPTS)) return 'Degraded'
     return delivered > 0 ? 'Delivering' : waits > 0 ? 'Waiting' : 'Idle'
   }
-  const showSink = ({ name, counts, durations, ends, last }: SinkCounts) => {
+  const showReceiver = ({ name, counts, durations, ends, last }: Receiver) => {
     const size = Math.min(MAX_DURATIONS, counts.taken + counts.failed)
     const sorted = durations.slice(0, size).sort()
     const recent = ends.slice(0, size).filter((end) => Math.abs(end) > now() - RECENT * 1_000)
@@ -178,7 +223,6 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const state = recent.length === 0 ? 'idle' : word
     return { name, state, ...counts, p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), last }
   }
-  const showEvent = (history: History) => ({ ...factsOf(history), last: history.steps.at(-1)?.text })
 
   return {
     onEvent: (event: LogEvent): void => {
@@ -189,25 +233,30 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       told++
       switch (event._tag) {
         case 'Accepted': {
-          count('accepted')
+          const { item } = event
+          count(ACCEPTED)
           // An id that comes again begins again.
-          forget(byId.get(idOf(event.item)))
-          return tell(event.item, 'accepted', at, 'accepted')
+          if (lastAccepted.at !== at) lastAccepted = { at, kind: 'accepted', amount: 0, about: '', why: '' }
+          return addStep(begin(item, idOf(item), at), lastAccepted)
         }
         case 'Attempted':
           return attempted(event)
         case 'Ended':
           return hasEnded(event)
         case 'Waiting': {
-          const { item, delay, because } = event
-          return tell(item, 'waits', at, `waits ${String(delay)} ms: ${short(because)}`, at + delay)
+          const { item, delay } = event
+          if (event.because !== because) {
+            becauseText = short(event.because)
+            because = event.because
+          }
+          return tell(item, { at, kind: 'waits', amount: delay, about: '', why: becauseText }, at + delay)
         }
         case 'UrlSkipped':
         case 'Held': {
-          const { counts, name } = sinkOf(event.sink)
+          const { counts, name: about } = receiverOf(event.sink)
           if (event._tag === 'UrlSkipped') counts.skipped++
           const why = event._tag === 'Held' ? event.because : 'its queue is full'
-          return tell(event.item, 'waits', at, `held back from ${name}: ${why}`)
+          return tell(event.item, { at, kind: 'held', amount: 0, about, why })
         }
         default:
           if (event._tag === 'Redriven' || event._tag === 'Corrupt') deadChanges++
@@ -227,17 +276,17 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     }: Totals & { readonly refused: number; readonly oldest?: number }) => {
       advance(now())
       const { accepted, delivered, rejected, expired, dropped, abandoned, refused, oldest } = stats
-      const receivers = [...sinks.values()].map(showSink)
+      const sinks = [...receivers.values()].map(showReceiver)
       const [first, last]: [History[], History[]] = [[], []]
       for (let each = waiting.oldest(); each && first.length < SHOWN; each = each.newer) first.push(each)
       for (let each = ended.oldest(); each; each = each.newer) last.push(each)
       return {
-        ...{ name, at: now(), word: wordOf(waits), oldest, sinks: receivers, notes, deadChanges },
-        why: receivers.flatMap(({ name, state, last }) =>
+        ...{ name, at: now(), word: wordOf(waits), oldest, sinks, notes, deadChanges },
+        why: sinks.flatMap(({ name, state, last }) =>
           /fa|fl/.test(state) ? `${name} is ${state}: ${last}` : [],
         ),
         totals: { accepted, delivered, waiting: waits, rejected, expired, dropped, abandoned, refused },
-        series: [series('accepted'), series('delivered'), series('failed')],
+        series: [series(ACCEPTED), series(DELIVERED), series(FAILED)],
         waiting: first.map(showEvent),
         ended: last.slice(-SHOWN).reverse().map(showEvent),
       }

@@ -1,49 +1,90 @@
 import type { Link } from '../core/linkedList.ts'
+import { counted } from '../log/debug.ts'
 
-/** One step of a story. A batch has one for all its members. */
-export interface StoryStep {
+/** One step of a story: numbers and references; its text is made when it is read. A batch has one for all. */
+export interface Step {
   /** When it began, milliseconds since 1970. */
   readonly at: number
-  readonly kind: 'accepted' | 'taken' | 'failed' | 'waits' | 'ended'
-  readonly text: string
+  readonly kind: 'accepted' | 'taken' | 'failed' | 'waits' | 'held' | 'ended'
+  /** Milliseconds of an attempt or a wait; attempts of an end. */
+  readonly amount: number
+  /** The name of the receiver, or how it ended. */
+  readonly about: string
+  /** A reason, or a status. */
+  readonly why: string | number
 }
 
-/** What is known of one event: no part of it but id, kind and size. */
-export interface History extends Link<History> {
-  readonly id: string
-  readonly type: string
-  readonly bytes: number
+/** What is known of one event: no part of it but id, kind and size. Used again for another event. */
+export class History implements Link<History> {
+  older: History | undefined = undefined
+  newer: History | undefined = undefined
+  id = ''
+  type = ''
+  bytes = 0
   /** When its first step was told. */
-  readonly at: number
-  readonly steps: StoryStep[]
+  at = 0
+  readonly steps: Step[] = []
+  /** Steps that are kept; those behind them are of the event before. */
+  count = 0
   /** Steps that were left out between the first and the last ones. */
-  omitted: number
-  attempts: number
+  omitted = 0
+  attempts = 0
   /** `Waiting`, or how it ended. */
-  state: string
+  state = 'Waiting'
   /** When its next attempt is due. */
-  due: number | undefined
+  due: number | undefined = undefined
 }
 
 /** A history keeps its first steps and its last ones. */
 const MAX_STORY = 12
 const FIRST_STEPS = 4
 
-export const addStep = (history: History, step: StoryStep): void => {
-  if (history.steps.push(step) <= MAX_STORY) return
-  history.steps.splice(FIRST_STEPS, 1)
-  history.omitted++
+export const addStep = (history: History, step: Step): void => {
+  if (history.count === MAX_STORY) {
+    history.steps.splice(FIRST_STEPS, 1)
+    history.count--
+    history.omitted++
+  }
+  history.steps[history.count++] = step
 }
 
+const textOf = ({ kind, amount, about, why }: Step): string => {
+  switch (kind) {
+    case 'accepted':
+      return kind
+    case 'taken':
+    case 'failed':
+      return `${String(why)} after ${String(Math.round(amount))} ms from ${about}`
+    case 'waits':
+      return `waits ${String(amount)} ms: ${String(why)}`
+    case 'held':
+      return `held back from ${about}: ${String(why)}`
+    case 'ended':
+      return `${about.toLowerCase()} after ${counted(amount, 'attempt')}${why === '' ? '' : `: ${String(why)}`}`
+  }
+}
+const shown = (step: Step) => ({
+  at: step.at,
+  kind: step.kind === 'held' ? ('waits' as const) : step.kind,
+  text: textOf(step),
+})
+
 /** The facts of an event, without its steps. */
-export const factsOf = ({ id, type, bytes, at, attempts, state, due }: History) => ({
+const factsOf = ({ id, type, bytes, at, attempts, state, due }: History) => ({
   ...{ id, type, bytes, at, attempts, state, due },
 })
 
+/** The facts of an event, and its last step. */
+export const showEvent = (history: History) => {
+  const step = history.steps[history.count - 1]
+  return { ...factsOf(history), last: step && textOf(step) }
+}
+
 /** All steps, in the order in which they were told, and a word where some are not known. */
 export const storyOf = (history: History) => {
-  const { steps, omitted, at } = history
-  const note = (text: string): StoryStep => ({ at, kind: 'waits', text })
+  const { omitted, at, count } = history
+  const steps = history.steps.slice(0, count).map(shown)
+  const note = (text: string) => ({ at, kind: 'waits' as const, text })
   const first = steps[0]?.kind === 'accepted' ? [] : [note('its first steps are not known')]
   const gap = omitted === 0 ? [] : [note(`steps left out: ${String(omitted)}`)]
   const all = [...first, ...steps.slice(0, FIRST_STEPS), ...gap, ...steps.slice(FIRST_STEPS)]

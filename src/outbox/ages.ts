@@ -1,39 +1,60 @@
 /**
- * When the entries that wait were accepted, in that order. An end takes its entry out, wherever it stands.
+ * When the entries that wait were accepted. Entries mostly end in the order of acceptance, so a queue is
+ * enough: an end behind the oldest is noted, and its entry is left out later.
  *
  * @module
  */
-import { linkedList, type Link } from '../core/linkedList.ts'
+import { queue } from '../core/queue.ts'
 
-interface Age extends Link<Age> {
-  readonly at: number
-}
+/** Notes of ends that may stand beside a short queue. */
+const FEW = 64
 
 export const ages = () => {
-  const inOrder = linkedList<Age>()
-  const byId = new Map<string, Age>()
+  const ids = queue<string>()
+  const times = queue<number>()
+  /** Entries that ended behind the oldest, or that were never accepted here. */
+  const ended = new Set<string>()
+  /** By its id in the store, the id with which an entry was accepted. */
+  const earlier = new Map<string, string>()
+
+  const leaveOut = (): void => {
+    const at = times.drain()
+    ids.drain().forEach((id, n) => {
+      if (ended.has(id)) return
+      ids.push(id)
+      times.push(at[n] ?? 0)
+    })
+    ended.clear()
+  }
 
   return {
+    /** No id comes twice. */
     accepted: (id: string, at: number): void => {
-      if (byId.has(id)) return
-      const age: Age = { at, older: undefined, newer: undefined }
-      byId.set(id, age)
-      inOrder.push(age)
+      ids.push(id)
+      times.push(at)
     },
     /** An entry has another id: it was stored. It keeps its place. */
     renamed: (from: string, to: string): void => {
-      const age = byId.get(from)
-      if (age === undefined) return
-      byId.delete(from)
-      byId.set(to, age)
+      if (ids.size() > 0) earlier.set(to, from)
     },
     ended: (id: string): void => {
-      const age = byId.size === 0 ? undefined : byId.get(id)
-      if (age === undefined) return
-      byId.delete(id)
-      inOrder.remove(age)
+      if (ids.size() === 0) return
+      const own = earlier.size === 0 ? id : (earlier.get(id) ?? id)
+      earlier.delete(id)
+      if (own !== ids.peek()) {
+        ended.add(own)
+        if (ended.size > FEW + ids.size() / 2) leaveOut()
+        return
+      }
+      do {
+        ids.shift()
+        times.shift()
+      } while (ended.size > 0 && ended.delete(ids.peek() ?? ''))
+      if (ids.size() > 0) return
+      ended.clear()
+      earlier.clear()
     },
     /** When the oldest was accepted. */
-    oldest: (): number | undefined => inOrder.oldest()?.at,
+    oldest: (): number | undefined => times.peek(),
   }
 }

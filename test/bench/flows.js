@@ -74,10 +74,11 @@ export const byPipeline = (urls, codec, inFlight) => {
     })
 }
 
-/** Keeps `inFlight` events in a destination: each outcome brings the next one. */
-export const byDestination = (url, inFlight, options = {}) => {
+/** Keeps `inFlight` events in a destination: each outcome brings the next one. `watch` gets the destination. */
+export const byDestination = (url, inFlight, options = {}, watch = () => undefined) => {
   const inputs = calls('middle')
   const destination = webhookDestination({ sharedSecret: SECRET, webhooks: [{ url }] }, options)
+  watch(destination)
   return (units) =>
     new Promise((resolve, reject) => {
       let sent = 0

@@ -16,6 +16,7 @@ const benches = [
   'durableForwarding',
   'client',
   'collector',
+  'inspector',
   'virtualHours',
   'telemetry',
   'postgres',

@@ -10,7 +10,7 @@ export const hostCalls = () =>
 
 /**
  * What a sender is given, and what it is: `track` takes a call; `ended` resolves when all that was taken has been answered.
- * @typedef {{ url: string, size: number, connections?: number, most?: number }} Given
+ * @typedef {{ url: string, size: number, connections?: number, most?: number, watch?: (client: object) => void }} Given
  * @typedef {{ track: (call: object) => void, ended: () => Promise<unknown> }} Sender
  */
 
@@ -51,10 +51,11 @@ const byHand = async ({ url, size, connections = 4 }) => {
   }
 }
 
-const headrace = async ({ url, size, connections = 4, most }) => {
+const headrace = async ({ url, size, connections = 4, most, watch }) => {
   const { createClient } = await import('headrace/client')
   const bounds = most === undefined ? {} : { maxCount: most, maxBytes: most * 1_000 }
   const client = createClient('wk', { endpoint: url, size, concurrency: connections, ...bounds })
+  watch?.(client)
   return {
     track: (call) => {
       const answer = client.track(call)

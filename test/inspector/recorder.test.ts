@@ -73,7 +73,7 @@ it('stays in its bounds, and gives up ended events before waiting ones', () =>
         // With ten or fewer waiting ones, all of them are known.
         if (waiting.size > 10) waiting.delete([...waiting][0] ?? '')
         for (const id of waiting) expect(memory.history(id)?.state).toBe('Waiting')
-        expect(memory.history(`m${n}`)?.steps.length).toBeLessThanOrEqual(12)
+        expect(memory.history(`m${n}`)?.count ?? 0).toBeLessThanOrEqual(12)
       }
       const shown = memory.snapshot(stats)
       expect(shown.sinks.length).toBeLessThanOrEqual(64)
@@ -96,7 +96,7 @@ it('tells every attempt between accepted and ended, or how many steps it left ou
       const history = memory.history('m1')
       if (history === undefined) throw new Error('not known')
       expect(history).toMatchObject({ type: 'track', bytes: 28, attempts: failures + 1, state: 'Delivered' })
-      expect(history.steps.length + history.omitted).toBe(2 * failures + 3)
+      expect(history.count + history.omitted).toBe(2 * failures + 3)
       const steps = storyOf(history).steps.map(({ text }) => text)
       expect(steps.at(0)).toBe('accepted')
       expect(steps.slice(-2)).toEqual(['200 after 3 ms from a', 'delivered after 1 attempt'])
@@ -153,4 +153,48 @@ it.each<[string, ReadonlyArray<Kind>]>([
   expect([later, series[1]?.[118 - 58]]).toEqual([word, list.includes('end') ? 1 : 0])
   at += 2_000
   expect(memory.snapshot(stats).word).toBe('Idle')
+})
+
+it('has the whole stories of the last 500 of 2,000 events that are accepted at once', () => {
+  const memory = recorder(500, 'first')
+  const items = Array.from({ length: 2_000 }, (_, n) => itemOf(n))
+  for (const item of items) memory.onEvent({ ...told, _tag: 'Accepted', at: 5, item })
+  for (let n = 0; n < items.length; n += 20) {
+    const members = items.slice(n, n + 20)
+    memory.onEvent(attempt({ id: `b${n}`, members }, 9, 2, right({ sink: 'a', status: 200 })))
+    for (const item of members)
+      memory.onEvent({ ...told, _tag: 'Ended', at: 9, outcome: delivered(item, 1, { sink: 'a' }) })
+  }
+  for (const { id } of items.slice(-500)) {
+    const history = memory.history(id)
+    expect(history && storyOf(history)).toMatchObject({
+      ...{ id, type: 'track', bytes: 28, attempts: 1, state: 'Delivered' },
+      steps: [
+        { at: 5, kind: 'accepted', text: 'accepted' },
+        { at: 7, kind: 'taken', text: '200 after 2 ms from a' },
+        { at: 9, kind: 'ended', text: 'delivered after 1 attempt' },
+      ],
+    })
+  }
+  expect(memory.snapshot(stats).sinks).toMatchObject([{ name: 'a', taken: 100, firstWins: 2_000 }])
+})
+
+it('makes a text of a reason again when it is another one', () => {
+  const memory = recorder(10, 'first')
+  const failed = (status: number, detail: string, because: string): void => {
+    const failure = retryable('status', { status, detail })
+    memory.onEvent(attempt(itemOf(1), 9, 1, left(failure)))
+    const wait = { attempts: 1, failure, delay: 7, because }
+    memory.onEvent({ ...told, _tag: 'Waiting', at: 9, item: itemOf(1), ...wait })
+  }
+  memory.onEvent(eventOf('accept', 1, 9))
+  failed(503, 'a', 'x')
+  failed(503, 'a', 'x')
+  failed(503, 'b', 'y')
+  failed(500, 'b', 'y')
+  const history = memory.history('m1')
+  const of = (text: string) => `status ${text} after 1 ms from a`
+  expect(history && inOneLine(history)).toBe(
+    `m1: ${of('503, a')}; waits 7 ms: x; ${of('503, a')}; waits 7 ms: x; ${of('503, b')}; waits 7 ms: y; ${of('500, b')}; waits 7 ms: y`,
+  )
 })

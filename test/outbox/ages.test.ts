@@ -2,25 +2,41 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ages } from '../../src/outbox/ages.ts'
 
+const step = fc.constantFrom('accept', 'accept', 'end', 'rename', 'endOfAnother')
+
 it('tells the oldest that has not ended, whatever the order of ends and new ids', () =>
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.constantFrom('accept', 'end', 'rename'), fc.nat(8))), (steps) => {
+    fc.property(fc.array(fc.tuple(step, fc.nat(8)), { maxLength: 600 }), (steps) => {
       const subject = ages()
       let model: ReadonlyArray<readonly [id: string, at: number]> = []
       steps.forEach(([step, n], at) => {
-        const [id, other] = [`a${n}`, `b${n}`]
+        const id = model[n]?.[0]
         if (step === 'accept') {
-          subject.accepted(id, at)
-          if (!model.some(([known]) => known === id)) model = [...model, [id, at]]
-        } else if (step === 'end') {
+          subject.accepted(`a${at}`, at)
+          model = [...model, [`a${at}`, at]]
+        } else if (step === 'endOfAnother') {
+          subject.ended(`x${at}`)
+        } else if (id !== undefined && step === 'end') {
           subject.ended(id)
-          subject.ended(other)
-          model = model.filter(([known]) => known !== id && known !== other)
-        } else if (!model.some(([known]) => known === other)) {
-          subject.renamed(id, other)
-          model = model.map((each) => (each[0] === id ? [other, each[1]] : each))
+          model = model.filter(([known]) => known !== id)
+        } else if (id?.startsWith('a') === true) {
+          subject.renamed(id, `b${at}`)
+          model = model.map((each) => (each[0] === id ? [`b${at}`, each[1]] : each))
         }
         expect(subject.oldest()).toBe(model[0]?.[1])
       })
     }),
   ))
+
+it('keeps no more notes than entries, while one waits and all others end', () => {
+  const subject = ages()
+  const used = (): number => process.memoryUsage().heapUsed
+  subject.accepted('first', 1)
+  const before = used()
+  for (let n = 0; n < 1_000_000; n++) {
+    subject.accepted(`a${n}`, n)
+    subject.ended(`a${n}`)
+  }
+  expect(subject.oldest()).toBe(1)
+  expect(used() - before).toBeLessThan(60_000_000)
+})

@@ -1,0 +1,70 @@
+// What an inspector costs for an event: nothing listens, a listener that does nothing, and the recorder of an inspector. Each case has a
+// process of its own; rounds alternate. The load of the machine is printed beside the figures.
+import { loadavg } from 'node:os'
+import { inspector } from 'headrace/inspector'
+import { byDestination } from './flows.js'
+import { measure } from './measure.js'
+import { hostCalls, senders } from './senders.js'
+
+const NOBODY = 'nothing listens'
+const EMPTY = 'an empty listener'
+const RECORDER = 'an inspector'
+
+const watchers = {
+  [NOBODY]: () => undefined,
+  [EMPTY]: ({ events$ }) => events$.subscribe(() => undefined),
+  [RECORDER]: (part) => inspector(part),
+}
+
+const destination =
+  (watch) =>
+  ({ url }) =>
+    byDestination(url, 32, {}, watch)
+
+const client = (watch) => async (given) => {
+  const { track, ended } = await senders.headrace({ ...given, watch })
+  const inputs = hostCalls()
+  return async (units) => {
+    for (let sent = 0; sent < units;) {
+      const until = Math.min(units, sent + 2_000)
+      while (sent < until) track(inputs[sent++ % inputs.length])
+      await ended()
+    }
+  }
+}
+
+const ofParts = { 'a destination: ': destination, 'a client, 20 a batch: ': client }
+export const cases = Object.fromEntries(
+  Object.entries(ofParts).flatMap(([part, make]) =>
+    Object.entries(watchers).map(([name, watch]) => [part + name, make(watch)]),
+  ),
+)
+
+const planOf = (part, more) => ({
+  cases: Object.keys(watchers).map((name) => part + name),
+  given: { size: 20 },
+  ports: 1,
+  rounds: 25,
+  warmUp: 8,
+  apart: true,
+  limits: { [part + RECORDER]: 1.08 },
+  ...more,
+})
+export const plans = []
+
+const comparisons = [
+  planOf('a destination: ', { requests: 1, units: 2_000 }),
+  planOf('a client, 20 a batch: ', { requests: 1 / 20, units: 10_000 }),
+]
+
+/** With the load beside the figures. */
+export const run = async ({ rounds }) => {
+  const rows = []
+  for (const plan of comparisons) {
+    const load = () => loadavg()[0].toFixed(1)
+    const before = load()
+    const found = await measure('inspector', plan, rounds)
+    rows.push(...found.map((row) => ({ ...row, unit: `${row.unit}, load ${before}-${load()}` })))
+  }
+  return rows
+}
