@@ -12,7 +12,7 @@ import { linkedList } from '../core/linkedList.ts'
 import type { Totals } from '../core/outcome.ts'
 import { logLine, oneLine } from '../log/debug.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
-import { addStep, showEvent, History, type Step } from './story.ts'
+import { addStep, showEvent, History, type StoryStep } from './story.ts'
 
 /** Seconds of the chart, and of the counts from which the state is told. */
 const SECONDS = 120
@@ -26,11 +26,11 @@ const MAX_TEXT = 100
 const SHOWN = 12
 /** The share of failed attempts from which a part or a sink is not well. */
 const UNWELL = 0.05
-/** Ids in a second that are copied. Of more, each is held for seconds only, and a copy costs as much as a step. */
+/** Ids in a second that are copied. More of them are held for a short time, and a copy costs as a step does. */
 const MAX_COPIES = 100
 
 /** Counts of these for each second: rings, one behind the other. */
-const [ACCEPTED, DELIVERED, DEAD, ATTEMPTS, FAILED] = [0, SECONDS, 2 * SECONDS, 3 * SECONDS, 4 * SECONDS]
+const [ACCEPTED, DELIVERED, DIED, ATTEMPTS, FAILED] = [0, SECONDS, 2 * SECONDS, 3 * SECONDS, 4 * SECONDS]
 
 /** The last attempts at a sink, in rings. `ends`: when each ended; below zero if it failed. */
 const newReceiver = (sink: string) => ({
@@ -43,18 +43,19 @@ const newReceiver = (sink: string) => ({
   last: '',
   reasonOf: reasons(),
 })
-type Receiver = ReturnType<typeof newReceiver>
+type SinkCounts = ReturnType<typeof newReceiver>
 
 /** The nearest rank: this share of all values is not above it. Undefined of none. */
 export const percentile = (sorted: ArrayLike<number>, share: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
 
-const KINDS = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
+const EVENT_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
 /** The kind is in the first bytes of the text of an item: to read `items` would parse it. */
 const kindIn = (text: unknown): string => {
   if (typeof text !== 'string') return ''
   const from = text.startsWith('{"type":"') ? 9 : text.startsWith('{"version":1,"type":"') ? 21 : text.length
-  for (const kind of KINDS) if (text.startsWith(kind, from) && text[from + kind.length] === '"') return kind
+  for (const kind of EVENT_TYPES)
+    if (text.startsWith(kind, from) && text[from + kind.length] === '"') return kind
   return ''
 }
 const idOf = (item: unknown): string => {
@@ -93,14 +94,14 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   const byId = new Map<string, History>()
   const waiting = linkedList<History>()
   const ended = linkedList<History>()
-  const receivers = new Map<string, Receiver>()
+  const receivers = new Map<string, SinkCounts>()
   const notes: Array<{ readonly at: number; readonly text: string }> = []
   const counts = new Uint32Array(5 * SECONDS)
   const endReason = reasons()
   let [second, place, told, deadChanges, lastAt, name] = [0, 0, 0, 0, 0, firstName]
-  let lastReceiver: Receiver | undefined
-  let lastAccepted: Step = { at: 0, kind: 'accepted', amount: 0, about: '', why: '' }
-  let lastEnd: Step = { at: 0, kind: 'ended', amount: 0, about: '', why: '' }
+  let lastReceiver: SinkCounts | undefined
+  let lastAccepted: StoryStep = { at: 0, kind: 'accepted', amount: 0, about: '', why: '' }
+  let lastEnd: StoryStep = { at: 0, kind: 'ended', amount: 0, about: '', why: '' }
   let [because, becauseText] = ['', '']
 
   const advance = (at: number): void => {
@@ -153,19 +154,19 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const hasRoom = byId.size < maxHistories || ended.oldest() !== undefined
     return hasRoom ? begin(item, id, at) : undefined
   }
-  const tellOne = (item: unknown, step: Step, due: number | undefined): void => {
+  const tellOne = (item: unknown, step: StoryStep, due: number | undefined): void => {
     const history = historyOf(item, step.at)
     if (history === undefined) return
     addStep(history, step)
     history.due = due
     if (step.kind === 'taken' || step.kind === 'failed') history.attempts++
   }
-  const tell = (item: unknown, step: Step, due?: number): void => {
+  const tell = (item: unknown, step: StoryStep, due?: number): void => {
     const members = isRecord(item) ? item['members'] : undefined
     if (Array.isArray(members)) for (const member of members) tellOne(member, step, due)
     else tellOne(item, step, due)
   }
-  const receiverOf = (sink: string): Receiver => {
+  const receiverOf = (sink: string): SinkCounts => {
     if (lastReceiver?.sink === sink) return lastReceiver
     const receiver = receivers.get(sink) ?? newReceiver(sink)
     receivers.set(sink, receiver)
@@ -192,7 +193,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const { _tag, item, attempts } = outcome
     const isDead = _tag === 'Rejected' || _tag === 'Expired'
     if (isDead) deadChanges++
-    if (isDead || _tag === 'Delivered') count(isDead ? DEAD : DELIVERED)
+    if (isDead || _tag === 'Delivered') count(isDead ? DIED : DELIVERED)
     if (_tag === 'Delivered') receiverOf(outcome.receipt.sink).counts.firstWins++
     const history = historyOf(item, at)
     if (history === undefined) return
@@ -209,12 +210,12 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   }
   const wordOf = (waits: number): string => {
     const recent = (row: number): number => series(row, RECENT, 1).reduce((sum, each) => sum + each, 0)
-    const [delivered, bad] = [recent(DELIVERED), recent(DEAD)]
+    const [delivered, bad] = [recent(DELIVERED), recent(DIED)]
     if (delivered === 0 && recent(FAILED) + bad > 0) return 'Failing'
     if (bad > 0 || recent(FAILED) > UNWELL * recent(ATTEMPTS)) return 'Degraded'
     return delivered > 0 ? 'Delivering' : waits > 0 ? 'Waiting' : 'Idle'
   }
-  const showReceiver = ({ name, counts, durations, ends, last }: Receiver) => {
+  const showReceiver = ({ name, counts, durations, ends, last }: SinkCounts) => {
     const size = Math.min(MAX_DURATIONS, counts.taken + counts.failed)
     const sorted = durations.slice(0, size).sort()
     const recent = ends.slice(0, size).filter((end) => Math.abs(end) > now() - RECENT * 1_000)

@@ -2,7 +2,7 @@ import type { Link } from '../core/linkedList.ts'
 import { counted } from '../log/debug.ts'
 
 /** One step of a story: numbers and references; its text is made when it is read. A batch has one for all. */
-export interface Step {
+export interface StoryStep {
   /** When it began, milliseconds since 1970. */
   readonly at: number
   readonly kind: 'accepted' | 'taken' | 'failed' | 'waits' | 'held' | 'ended'
@@ -23,7 +23,7 @@ export class History implements Link<History> {
   bytes = 0
   /** When its first step was told. */
   at = 0
-  readonly steps: Step[] = []
+  readonly steps: StoryStep[] = []
   /** Steps that are kept; those behind them are of the event before. */
   count = 0
   /** Steps that were left out between the first and the last ones. */
@@ -39,7 +39,7 @@ export class History implements Link<History> {
 const MAX_STORY = 12
 const FIRST_STEPS = 4
 
-export const addStep = (history: History, step: Step): void => {
+export const addStep = (history: History, step: StoryStep): void => {
   if (history.count === MAX_STORY) {
     history.steps.splice(FIRST_STEPS, 1)
     history.count--
@@ -48,7 +48,7 @@ export const addStep = (history: History, step: Step): void => {
   history.steps[history.count++] = step
 }
 
-const textOf = ({ kind, amount, about, why }: Step): string => {
+const textOf = ({ kind, amount, about, why }: StoryStep): string => {
   switch (kind) {
     case 'accepted':
       return kind
@@ -60,10 +60,10 @@ const textOf = ({ kind, amount, about, why }: Step): string => {
     case 'held':
       return `held back from ${about}: ${String(why)}`
     case 'ended':
-      return `${about.toLowerCase()} after ${counted(amount, 'attempt')}${why === '' ? '' : `: ${String(why)}`}`
+      return [`${about.toLowerCase()} after ${counted(amount, 'attempt')}`, why || []].flat().join(': ')
   }
 }
-const shown = (step: Step) => ({
+const shown = (step: StoryStep) => ({
   at: step.at,
   kind: step.kind === 'held' ? ('waits' as const) : step.kind,
   text: textOf(step),

@@ -6,12 +6,12 @@ import { byDestination } from './flows.js'
 import { measure } from './measure.js'
 import { hostCalls, senders } from './senders.js'
 
-const NOBODY = 'nothing listens'
+const NONE = 'nothing listens'
 const EMPTY = 'an empty listener'
 const RECORDER = 'an inspector'
 
 const watchers = {
-  [NOBODY]: () => undefined,
+  [NONE]: () => undefined,
   [EMPTY]: ({ events$ }) => events$.subscribe(() => undefined),
   [RECORDER]: (part) => inspector(part),
 }
