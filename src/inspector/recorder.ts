@@ -26,7 +26,7 @@ const MAX_TEXT = 100
 const SHOWN = 12
 /** The share of failed attempts from which a part or a sink is not well. */
 const UNWELL = 0.05
-/** Ids in a second that are copied. More of them are held for a short time, and a copy costs as a step does. */
+/** Ids in a second that are copied. More are held for a short time, and a copy costs as a step does. */
 const MAX_COPIES = 100
 
 /** Counts of these for each second: rings, one behind the other. */
