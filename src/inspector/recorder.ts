@@ -18,6 +18,8 @@ import { addStep, showEvent, History, type StoryStep } from './story.ts'
 const SECONDS = 120
 const RECENT = 60
 const MAX_SINKS = 64
+/** Milliseconds over which the rate of a sink is taken. */
+const RATE_PERIOD = 10_000
 const MAX_NOTES = 8
 const MAX_DURATIONS = 256
 /** Characters of a reason. */
@@ -222,7 +224,10 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const share = recent.filter((end) => end < 0).length / recent.length
     const word = share > 0.9 ? 'failing' : share > UNWELL ? 'flaky' : 'ok'
     const state = recent.length === 0 ? 'idle' : word
-    return { name, state, ...counts, p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), last }
+    const ages = recent.map((end) => now() - Math.abs(end)).filter((age) => age < RATE_PERIOD)
+    // At most the last 256 are known, which may span less than the period.
+    const rate = (1_000 * ages.length) / Math.max(1_000, ...ages)
+    return { name, state, rate, ...counts, p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), last }
   }
 
   return {
@@ -281,8 +286,11 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       const [first, last]: [History[], History[]] = [[], []]
       for (let each = waiting.oldest(); each && first.length < SHOWN; each = each.newer) first.push(each)
       for (let each = ended.oldest(); each; each = each.newer) last.push(each)
+      let next: number | undefined
+      for (let each = waiting.oldest(); each; each = each.newer)
+        if (each.due !== undefined && each.due < (next ?? Infinity)) next = each.due
       return {
-        ...{ name, at: now(), word: wordOf(waits), oldest, sinks, notes, deadChanges },
+        ...{ name, at: now(), word: wordOf(waits), oldest, next, sinks, notes, deadChanges },
         why: sinks.flatMap(({ name, state, last }) =>
           /fa|fl/.test(state) ? `${name} is ${state}: ${last}` : [],
         ),
