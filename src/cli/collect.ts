@@ -1,20 +1,50 @@
 import type { RequestListener } from 'node:http'
 import { isLeft } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
+import { Subject, filter, type Observable } from 'rxjs'
 import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
 import { faultText } from '../core/refusal.ts'
 import { sumOf } from '../core/outcome.ts'
+import type { Inspectable } from '../inspector/inspector.ts'
+import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
+import { DEAD_PAGE, type EndedDeadLetter } from '../outbox/outbox.ts'
 import { changesOf, readConfig, type Config } from './config.ts'
 import { placeOf, type OptionsOf } from './flags.ts'
+import { drawLive, outputOf } from './live.ts'
 import { drawStopping } from './progress.ts'
 import { UsageError, type Output } from './options.ts'
-import { endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
+import { DEAD_ENDS, endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
 import { openPostgres, serve } from './server.ts'
 import { aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** Bytes that may wait for a slow reader of stdout. */
 const MAX_UNREAD = 16_777_216
+
+/** The deadline of the default policy. */
+const RETRY_FOR = 14_400_000
+
+/** A destination, for an inspector. A collector has no list of dead letters, but shows each to `redrive`. */
+const inspectableOf = (collector: Collector, name: string, events: Observable<LogEvent>): Inspectable => {
+  const list: Inspectable['dead']['list'] = async ({ limit = DEAD_PAGE } = {}) => {
+    const found: Array<EndedDeadLetter<unknown>> = []
+    const look = (letter: EndedDeadLetter<unknown>): boolean => {
+      if (found.length < limit) found.push(letter)
+      return false
+    }
+    await collector.redrive(name, look)
+    return found
+  }
+  const purge = (): Promise<number> =>
+    Promise.reject(new Error('collect deletes none: use headrace dead purge'))
+  return {
+    events$: events.pipe(filter(({ from }) => from === name)),
+    dead: { list, redrive: (matches) => collector.redrive(name, matches), purge },
+    // It is gone when a file that was read again leaves it out.
+    stats: () => collector.stats().destinations[name] ?? { ...sumOf([]), refused: 0 },
+  }
+}
 
 /** Writes a line for each outcome. Lines beyond a slow reader's buffer are left out, which is said once. */
 const printOutcomes = (collector: Collector, output: Output, { out, err, host }: Terminal): void => {
@@ -29,6 +59,7 @@ const printOutcomes = (collector: Collector, output: Output, { out, err, host }:
     const ending = endingOf(outcome)
     const { id, items } = outcome.item
     const [{ type }] = items
+    if (output === 'live' && !DEAD_ENDS.has(ending.outcome)) return
     if (output === 'json') out.line(toJson({ t: 'outcome', ...ending, destination, id, type }))
     else out.line(endingLine(ending, `${plain(destination)}  ${type.padEnd(8)} ${plain(id)}`, out.paint))
   }
@@ -68,18 +99,23 @@ const reloading = (
 }
 
 export const collectCommand = async (
-  { config, egress, grace, host: address, output, ...given }: OptionsOf<'collect'>,
+  { config, egress, grace, host: address, inspect, ...given }: OptionsOf<'collect'>,
   terminal: Terminal,
   portText: string,
 ): Promise<number> => {
   const { out, err, host } = terminal
+  const output = outputOf(given.output, terminal)
   const first = readConfig(config, host.env)
   const place = placeOf(given)
   const queues = place?.server
   if (place && !queues) throw new UsageError('--outbox must be a URL: the file of --config names folders')
   const database = queues && (await openPostgres(queues))
   const outbox = database && { outbox: (name: string) => database.outboxOf(`${queues.queue}/${name}`) }
-  const collector = createCollector(first.settings, { egress, ...outbox })
+  const events = new Subject<LogEvent>()
+  const isWatched = output === 'live' || inspect !== undefined
+  const onEvent: Listener = (event) => events.next(event)
+  const collector = createCollector(first.settings, { egress, ...outbox, ...(isWatched && { onEvent }) })
+  const parts = first.settings.destinations.map(({ name }) => inspectableOf(collector, name, events))
   // With a terminal, SIGHUP says that it was closed.
   const isService = !err.isTTY && !out.isTTY && host.stdin.isTTY !== true
   const stop = stopSignals(
@@ -92,16 +128,24 @@ export const collectCommand = async (
       response.writeHead(isReadiness && stop.gently.aborted ? 503 : 200).end()
     else collector.listener(request, response)
   }
-  const { server, origin } = await Promise.resolve(database?.opened())
-    .then(() => serve(address, portText, answer))
-    .catch(async (error: unknown) => {
-      await collector.close({ timeout: 0 })
-      throw error
-    })
+  let closeInspector = (): Promise<void> => Promise.resolve()
+  const open = async () => {
+    await database?.opened()
+    if (inspect !== undefined)
+      closeInspector = await (await import('./inspect.ts')).openInspector(inspect, parts, terminal)
+    return serve(address, portText, answer)
+  }
+  const { server, origin } = await open().catch(async (error: unknown) => {
+    await closeInspector()
+    await collector.close({ timeout: 0 })
+    throw error
+  })
   const url = `${origin}/v1/batch`
   out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
   printOutcomes(collector, output, terminal)
+  const eraseView = output === 'live' ? drawLive(terminal, parts, { limit: RETRY_FOR }) : constVoid
   await aborted(stop.gently)
+  eraseView()
   const totals = () => sumOf(Object.values(collector.stats().destinations))
   const erase = drawStopping(terminal, grace + LAST_ATTEMPT, () => totals().waiting)
   await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
@@ -109,6 +153,7 @@ export const collectCommand = async (
   // Until here /readyz answers that it stops.
   server.close()
   server.closeAllConnections()
+  await closeInspector()
 
   const { received, accepted, refused, unrouted, deletions, destinations } = collector.stats()
   const accounts = Object.entries(destinations).map(

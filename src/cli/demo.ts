@@ -9,16 +9,19 @@ import type { Misbehaviour } from '../testing/faults.ts'
 import { loopbackReceiver, type Received } from '../testing/loopbackReceiver.ts'
 import { seededRandom } from '../testing/random.ts'
 import type { OptionsOf } from './flags.ts'
-import { forward } from './forward.ts'
+import { forward, type Job } from './forward.ts'
 import { streamInput } from './input.ts'
-import { toJson } from './report.ts'
+import { outputOf } from './live.ts'
+import { endingOf, showCauses, toJson, type Summary } from './report.ts'
 import { toWebhooks } from './send.ts'
-import { FAULT, FINE, type Terminal } from './terminal.ts'
+import { FAULT, FINE, aborted, type Host, type Terminal } from './terminal.ts'
 
 /** Milliseconds between two lines, so that people can follow. */
 const PACE = 40
 /** Milliseconds for one attempt; the default of the library is 5 s. */
 const DEMO_TIMEOUT = 500
+/** Milliseconds for all attempts; the default of the library is 4 h. */
+const DEMO_DEADLINE = 8_000
 const DEMO_SECRET = 'a secret that both sides know'
 
 /** A visitor becomes a customer of a shop. */
@@ -55,9 +58,9 @@ const sample = async function* (): AsyncGenerator<string> {
   }
 }
 
-/** How a receiver answers the nth request with a body: the same in every demo. */
-const demoFault = (name: string, body: string, n: number): Misbehaviour => {
-  const random = seededRandom(crc32(`${name} ${body} ${String(n)}`))
+/** How a receiver answers the nth request with a body: the same in every demo with a seed. */
+const demoFault = (seed: number, name: string, body: string, n: number): Misbehaviour => {
+  const random = seededRandom(crc32(`${name} ${body} ${String(n)}`) ^ seed)
   const code = body.includes('"total":-') ? 422 : 200
   if (name === 'flaky') return { do: 'status', code: random() < 0.4 ? 503 : code, after: 2 + random() * 20 }
   return random() < 0.3 ? { do: 'silence' } : { do: 'status', code, after: 60 + random() * 120 }
@@ -75,11 +78,43 @@ const NEXT = `
 Now with an event of your own. Start a receiver with npx headrace listen 7412, and in another terminal:
   echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`
 
-export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Terminal): Promise<number> => {
-  const { out } = terminal
+const requestText = ({ method, path, rawHeaders, body }: Received): string => {
+  const headers = rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 && !/^(connection|host)$/i.test(name) ? [`  ${name}: ${String(rawHeaders[at + 1])}`] : [],
+  )
+  const head = `\nA request as it arrived. X-Signature is the HMAC-SHA1 of its body with the shared secret:`
+  return [head, `  ${method} ${path}`, ...headers, `  ${String(body)}`].join('\n')
+}
+
+/** Calls what belongs to a key, on a terminal. Answers how to end that. */
+const onKeys = (
+  stdin: Host['stdin'] | undefined,
+  keys: Readonly<Record<string, () => unknown>>,
+): (() => void) | undefined => {
+  if (stdin?.isTTY !== true) return undefined
+  const onData = (typed: unknown): void => {
+    for (const key of String(typed)) keys[key]?.()
+  }
+  // Else keys come with the next line, and Ctrl-C is a signal.
+  stdin.setRawMode?.(true)
+  stdin.on('data', onData)
+  return () => {
+    stdin.off('data', onData).pause()
+    stdin.setRawMode?.(false)
+  }
+}
+
+export const demoCommand = async (
+  { output: form, seed, inspect }: OptionsOf<'demo'>,
+  terminal: Terminal,
+): Promise<number> => {
+  const { out, err } = terminal
+  const output = outputOf(form, terminal)
+  const isTold = output === 'lines' || output === 'live'
   const requests = new Map<string, number>()
   let sent = 0
   let verified = 0
+  let state: 'bad' | 'broken' | 'healthy' = 'bad'
 
   const answer = ({ path, body, headers }: Received): Misbehaviour => {
     const text = String(body)
@@ -87,32 +122,81 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
     requests.set(path + text, n)
     sent++
     if (headers['x-signature'] === signatureOf(DEMO_SECRET, body)) verified++
-    return demoFault(path.slice(1), text, n)
+    if (state === 'bad') return demoFault(seed, path.slice(1), text, n)
+    return { do: 'status', code: state === 'broken' ? 503 : 200 }
   }
   const receivers = [await loopbackReceiver(answer), await loopbackReceiver(answer)]
   const urls = receivers.map(({ url }, at) => `${url}${at === 0 ? 'flaky' : 'slow'}`)
-  if (output === 'lines') out.line(`ready ${urls.join(' ')}\n${INTRODUCTION}`)
-  if (output === 'json') out.line(toJson({ t: 'ready', urls }))
-
-  const settings = { sharedSecret: DEMO_SECRET, webhooks: urls.map((url) => ({ url })) }
-  const retry = both(fullJitter(exponential({ base: 600 })), deadline(8_000))
-  const job = {
-    input: streamInput(Readable.from(sample())),
-    open: toWebhooks(settings, { timeout: DEMO_TIMEOUT, retry, random: seededRandom(20) }),
-    maxWaiting: 1_000,
-    grace: 2_000,
-    output,
-  }
   // Names in place of the URLs.
   const line = (text: string): void => out.line(output === 'json' ? text : text.replaceAll(/http:\S+\//g, ''))
-  const { summary } = await forward(job, { ...terminal, out: { ...out, line } })
-  await Promise.all(receivers.map(({ close }) => close()))
+  const tell = (text: string): void => (isTold ? out.line(text) : undefined)
+  tell(`ready ${urls.join(' ')}\n${INTRODUCTION}`)
+  if (output === 'json') out.line(toJson({ t: 'ready', urls }))
 
-  const { accepted, rejected, delivered } = summary
-  if (output === 'lines') {
+  const told = { account: false }
+  const tellAccount = ({ accepted, rejected, delivered }: Summary): void => {
+    told.account = true
     const account = `${String(delivered)} delivered + ${String(rejected)} refused for good`
     const requests = `${String(sent)} requests, of which the receivers verified ${String(verified)}`
-    out.line(`\n${account} = ${String(accepted)}; ${requests}\n${NEXT}`)
+    tell(`\n${account} = ${String(accepted)}; ${requests}`)
   }
+  const epilogue: Job['epilogue'] = async (summary, { dead, idle, stats }, stopped) => {
+    tellAccount(summary)
+    const example = receivers[0]?.received[0]
+    if (example) tell(requestText(example))
+    const [letter] = await dead.list({ limit: 1 })
+    if (letter?.reason === 'ended') {
+      const why = showCauses(endingOf(letter.outcome).causes)
+      line(`\nA dead letter, kept with its reason: ${why}`)
+      state = 'healthy'
+      const before = stats().delivered
+      await dead.redrive()
+      await idle()
+      const isDelivered = stats().delivered > before
+      tell(
+        `Both receivers take everything now. It was redriven, and is ${isDelivered ? '' : 'not '}delivered.`,
+      )
+    }
+    tell(NEXT)
+    if (inspect === undefined || !err.isTTY) return
+    err.line('\nheadrace: the page stays open until Ctrl-C')
+    await aborted(stopped)
+  }
+
+  const settings = { sharedSecret: DEMO_SECRET, webhooks: urls.map((url) => ({ url })) }
+  const retry = both(fullJitter(exponential({ base: 600 })), deadline(DEMO_DEADLINE))
+  const job: Job = {
+    input: streamInput(Readable.from(sample())),
+    open: toWebhooks(settings, { timeout: DEMO_TIMEOUT, retry, random: seededRandom(seed) }),
+    maxWaiting: 1_000,
+    grace: 2_000,
+    retryFor: DEMO_DEADLINE,
+    output,
+    inspect,
+    // The summary is the last record for programs.
+    ...(isTold && { epilogue }),
+  }
+  const interrupts: Array<() => void> = []
+  const stop = (): void => interrupts.forEach((interrupt) => interrupt())
+  const on: Host['on'] = (signal, listener) => {
+    if (signal === 'SIGINT') interrupts.push(listener)
+    return terminal.host.on(signal, listener)
+  }
+  const { stdin, stdout, stderr, env } = terminal.host
+  const host: Host = { stdin, stdout, stderr, env, on, exit: (code) => terminal.host.exit(code) }
+  const release = onKeys(output === 'live' ? stdin : undefined, {
+    f: () => (state = 'broken'),
+    h: () => (state = 'healthy'),
+    q: stop,
+    '\u0003': stop,
+  })
+  if (release) err.line('Keys: f breaks both receivers, h heals them, q stops.\n')
+  const { summary } = await forward(job, { ...terminal, host, out: { ...out, line } }).finally(async () => {
+    release?.()
+    await Promise.all(receivers.map(({ close }) => close()))
+  })
+  if (!told.account) tellAccount(summary)
+
+  const { accepted, rejected, delivered } = summary
   return delivered > 0 && delivered + rejected === accepted && verified === sent ? FINE : FAULT
 }

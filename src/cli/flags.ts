@@ -7,6 +7,18 @@ const outputs = {
   output: withDefault('--output <form>', 'lines, json or quiet', 'lines', as.choice(...as.OUTPUTS)),
 }
 
+const live = {
+  output: withDefault('--output <form>', as.FORMS.join(', '), 'auto', as.choice(...as.FORMS)),
+}
+
+const inspect = optional(
+  '--inspect [port]',
+  'serve a page over what runs (--inspect=PORT; any free port), print its link',
+  as.count(0, 65_535),
+)
+
+const link = required('--inspect-env <name>', 'the variable with the link of --inspect', as.linkVariable)
+
 const place = {
   outbox: optional('--outbox <place>', 'where events wait: a folder, or postgres://user@host/db', as.place),
   outboxEnv: optional('--outbox-env <name>', 'the variable that holds that URL', as.placeVariable),
@@ -40,7 +52,8 @@ export const placeOf = (given: ValuesOf<typeof place>): Place | undefined => {
 const running = {
   grace: withDefault('--grace <duration>', 'for retries to start after Ctrl-C', '10s', as.duration(0)),
   egress: withDefault('--egress <where>', 'network or public', 'network', as.choice('network', 'public')),
-  ...outputs,
+  inspect,
+  ...live,
 }
 
 const SECRET = 'the variable that holds the shared secret'
@@ -121,7 +134,9 @@ export const flags = {
     delay: withDefault('--delay <duration>', 'before each answer', '0s', as.duration(0)),
     out: optional('--out <file>', 'append the bodies that were answered 2xx, one a line', as.text),
     once: optional('--once <n>', 'end after this many requests', as.count(1, 1e9)),
-    ...outputs,
+    bodies: toggle('--bodies', 'print the body of each request too'),
+    forwardTo: optional('--forward-to <url>', 'post each there too, and answer as it does', as.httpUrl),
+    ...live,
   },
   ls: dead,
   show: dead,
@@ -138,7 +153,13 @@ export const flags = {
     signature: required('--signature <hex>', 'the value of the X-Signature header', right),
     ...signingFlags,
   },
-  demo: outputs,
+  demo: {
+    seed: withDefault('--seed <n>', 'the same seed fails the same requests', '20', as.count(0, 2 ** 31)),
+    inspect,
+    ...live,
+  },
+  top: { link },
+  explain: { link },
   schema: {
     title: withDefault('--title <text>', 'of the document', 'Webhooks', as.text),
     version: withDefault('--api-version <version>', 'of your interface', '1.0.0', as.text),

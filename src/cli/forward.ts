@@ -5,13 +5,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject as Changes, firstValueFrom } from 'rxjs'
 import type { Awaitable } from '../core/awaitable.ts'
 import { show, type Refusal } from '../core/refusal.ts'
-import type { Totals } from '../core/outcome.ts'
 import { urlCounters } from '../destination/createDestination.ts'
 import { storedEvents } from '../destination/record.ts'
 import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import { counted } from '../log/debug.ts'
+import type { Inspectable } from '../inspector/inspector.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
@@ -20,22 +20,23 @@ import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Place } from './flags.ts'
 import { markFromText, markToText, type Input, type Cursor } from './input.ts'
-import { UsageError, type Output } from './options.ts'
+import { UsageError, type OutputForm } from './options.ts'
+import { drawLive, outputOf } from './live.ts'
 import { drawProgress, drawStopping } from './progress.ts'
 import { endingOf, exitCodeOf, refusalReport, newsOf, showCauses } from './report.ts'
-import { showSummary, summaryOf, toJson, whyNot, writeReport, type Report, type Subject } from './report.ts'
+import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
+import type { Report, Subject, Summary } from './report.ts'
 import { openPostgres } from './server.ts'
 import { FAULT, aborted, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
-export interface LineTarget {
+export interface LineTarget extends Inspectable {
   /** Resolves when there is room for one more, or it is closed. */
   readonly ready: () => Promise<void>
   readonly offer: (value: unknown) => Awaitable<Either<Refusal, unknown>>
   /** Resolves when everything has ended. */
   readonly idle: () => Promise<unknown>
   readonly close: (options: { readonly timeout: number }) => Promise<unknown>
-  readonly stats: () => Totals
 }
 
 export interface Job {
@@ -51,7 +52,13 @@ export interface Job {
   readonly fromStart?: boolean
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
-  readonly output: Output
+  /** Milliseconds after which an event expires. */
+  readonly retryFor?: number | undefined
+  readonly output: OutputForm
+  /** The port of an inspector; 0 is any. */
+  readonly inspect?: number | undefined
+  /** Runs when every event has ended and the account was told. The target is open until it resolves. */
+  readonly epilogue?: (summary: Summary, target: LineTarget, stopped: AbortSignal) => Promise<void>
 }
 
 /** Bytes of events that may wait. */
@@ -104,8 +111,11 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
 
 /** Runs a job to its end. @throws UsageError, OutboxError */
 export const forward = async (job: Job, terminal: Terminal) => {
-  const { input, output, maxWaiting } = job
+  const { input, maxWaiting } = job
   const { out, err, host } = terminal
+  const form = outputOf(job.output, terminal)
+  // Keys that are typed would break the view.
+  const output = form === 'live' && input.isKeyboard ? 'lines' : form
   const dead = job.dead === undefined ? undefined : openDeadFile(job.dead, input)
   const urls = urlCounters()
   const ends = new Changes<void>()
@@ -198,6 +208,16 @@ export const forward = async (job: Job, terminal: Terminal) => {
       stats: () => ({ ...store.stats(), maxCount: maxWaiting, maxBytes: MAX_WAITING_BYTES }),
     },
   )
+  const part = { ...target, stats: () => ({ ...target.stats(), refused: reading.refused }) }
+  const inspect = job.inspect
+  const closeInspector =
+    inspect !== undefined &&
+    (await import('./inspect.ts')
+      .then(({ openInspector }) => openInspector(inspect, [part], terminal))
+      .catch(async (error: unknown) => {
+        await target.close({ timeout: 0 })
+        throw error
+      }))
   const stop = stopSignals(host)
 
   /** Stops reading. Accepted events go on. */
@@ -265,6 +285,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
 
   let erase = (): void => undefined
   if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
+  else if (output === 'live') erase = drawLive(terminal, [part], { limit: job.retryFor })
   else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, target.stats)
   stop.gently.addEventListener('abort', () => {
     erase()
@@ -279,6 +300,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
       if (!stop.gently.aborted) breakOff(error)
     })
     await Promise.race([target.idle(), aborted(stop.gently)])
+    if (job.epilogue && !stop.gently.aborted) return
     // After a stop this answers the close that began then.
     await target.close({ timeout: job.grace })
   }
@@ -326,6 +348,10 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const mine = server ? Math.min(accepted, delivered + deadCount + waiting) : accepted
   const code =
     isBroken || failure !== '' ? FAULT : exitCodeOf({ ...summary, accepted: mine }, isAtEnd, corrupt)
+  if (!stop.gently.aborted) await job.epilogue?.(summary, target, stop.gently)
+  if (job.epilogue) await target.close({ timeout: job.grace })
+  erase()
+  if (closeInspector) await closeInspector()
   if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }

@@ -46,6 +46,10 @@ keeps no place in a file: --outbox postgres://me@db.example/app --queue hooks
 Ctrl-C stops reading and waits for requests in flight, for at most --grace and
 half a second. A second Ctrl-C quits at once. SIGTERM and SIGHUP do the same.
 
+On a terminal the output is a live view with a row for each URL; --output lines has
+a line for each event. --inspect prints a link to a page over the run, for 'headrace
+top' and 'headrace explain', too.
+
 ${EXIT_CODES}`,
 
   batch: `post events in batches to an endpoint of the tracking convention
@@ -130,8 +134,10 @@ Exit codes: 0 done; 1 the output could not be written; 2 wrong usage, or a fault
 
   listen: `receive webhooks on 127.0.0.1, verify and print them, or fail on purpose
 
-The first line on stdout is 'ready URL', then there is one for each request. One
-that is not authentic is answered 401. Ctrl-C ends it.
+The first line on stdout is 'ready URL', then there is one for each request, or a
+live view on a terminal. A request that is not authentic is answered 401. With
+--forward-to the others are posted there as they came, and answered as it answers;
+502 if it does not. Ctrl-C ends it.
 
 Example:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET --fail 30% --delay 200ms
@@ -155,6 +161,25 @@ Example:
       --signature 5d61605c3feea9799210ddcb71307d4ba264225f
 
 Exit codes: 0 authentic; 1 not authentic; 2 wrong usage, or no such body.`,
+
+  top: `watch a command that runs with --inspect
+
+Draws its live view until it ends or Ctrl-C; off a terminal it prints it once.
+
+Example:
+  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook --inspect
+  $ export LINK='http://127.0.0.1:49152/#t=…'     in another terminal, as it was printed
+  $ headrace top --inspect-env LINK
+
+Exit codes: 0 done; 2 nothing answers at the link, or its token is wrong.`,
+
+  explain: `tell the story of one event in a command that runs with --inspect
+
+Example:
+  $ headrace explain m-17 --inspect-env LINK     for LINK see 'headrace top'
+
+Exit codes: 0 told; 1 the event is not known; 2 nothing answers at the link, or its
+token is wrong.`,
 
   schema: `print a schema of the events, or a document about the webhooks, as JSON
 
@@ -182,6 +207,9 @@ written; 2 wrong usage, or fast-check is not installed.`,
   demo: `watch events being validated, signed, fanned out, retried and accounted for
 
 Sends sixty events to two bad receivers on this machine, for about five seconds.
+Then shows a signed request, and a dead letter that is redriven and delivered.
+On a terminal there are keys: f breaks both receivers, h heals them, q stops.
+With --inspect it prints a link to a page, which on a terminal stays until Ctrl-C.
 
 Exit codes: 0 every event is accounted for and every signature verified; 1 not so.`,
 }

@@ -1,12 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { valueOr } from '../core/failure.ts'
-import { systemClock, systemRandom } from '../core/clock.ts'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { constVoid } from 'fp-ts/lib/function.js'
+import { Subject } from 'rxjs'
+import { refused, valueOr } from '../core/failure.ts'
+import { inTime, systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
+import { delivered, rejected } from '../core/outcome.ts'
+import type { LogEvent } from '../log/logEvent.ts'
 import { readRequest } from '../signing/request.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
+import { drawLive, outputOf, type View } from './live.ts'
 import { toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
 import { FAULT, FINE, aborted, plain, stopSignals, type Terminal } from './terminal.ts'
@@ -36,20 +41,54 @@ const lineOfBody = (body: Buffer): string => {
   return /^[{[][^\r\n]*$/.test(text) ? text : JSON.stringify(text)
 }
 
+/** Of one connection, or counted anew by the request that passes a body on. */
+const OWN_HEADERS =
+  /^(host|connection|content-length|transfer-encoding|keep-alive|expect|upgrade|te|trailer)$/
+const PASS_TIMEOUT = 30_000
+
+/** Posts a body on as it came. Answers the status, 502 without one. */
+const pass = (url: URL, { headers }: IncomingMessage, body: Buffer): Promise<number> => {
+  const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name))
+  const given = kept.map(([name, value]): [string, string] => [name, String(value)])
+  const post = async (): Promise<number> => {
+    const answer = await fetch(url, { method: 'POST', headers: given, body, redirect: 'manual' })
+    await answer.body?.cancel()
+    return answer.status
+  }
+  return inTime(systemClock, PASS_TIMEOUT, post).catch(() => 502)
+}
+
 /** A webhook has at most 64,000 bytes. */
 const MAX_REQUEST = 1_048_576
 
 /** `headrace listen`: receives webhooks on 127.0.0.1, verifies and prints them, and fails on purpose. */
 export const listenCommand = async (
-  { secret, respond, fail, delay, once, output, out: path }: OptionsOf<'listen'>,
-  { out, err, host }: Terminal,
+  { secret, respond, fail, delay, once, bodies, forwardTo, out: path, ...given }: OptionsOf<'listen'>,
+  terminal: Terminal,
   portText: string,
 ): Promise<number> => {
+  const { out, err, host } = terminal
+  const output = outputOf(given.output, terminal)
   const file = path === undefined ? undefined : lineFile(path)
   const counts = { authentic: 0, 'not authentic': 0, 'not checked': 0 }
   let requests = 0
   const ended = new AbortController()
   let answered = 0
+  let taken = 0
+  const events = new Subject<LogEvent>()
+  /** For the view, where a request is an event. */
+  const tell = (startedAt: number, path: string, item: object, status: number, detail: string): void => {
+    const sink = `${origin}${path}`
+    const told = { at: systemClock.now(), from: 'listen' }
+    const attempt = { ...told, startedAt, item, sink, number: 1, duration: told.at - startedAt }
+    const receipt = { sink, status }
+    const failure = refused('status', { status, ...(detail !== '' && { detail }) })
+    const isTaken = status < 300
+    if (isTaken) taken++
+    events.next({ ...attempt, _tag: 'Attempted', result: isTaken ? right(receipt) : left(failure) })
+    const outcome = isTaken ? delivered(item, 1, receipt) : rejected(item, 1, failure)
+    events.next({ ...told, _tag: 'Ended', outcome })
+  }
 
   const keep = (body: Buffer): void =>
     file?.write(lineOfBody(body), (error) => {
@@ -71,14 +110,17 @@ export const listenCommand = async (
     const body = Buffer.from(read.right)
     const { verdict, why } = judge(secret, body, request.headers['x-signature'])
     const isForged = verdict === 'not authentic'
-    const taken = isForged ? 401 : respond
-    const status = systemRandom() < fail ? 503 : taken
+    const fails = systemRandom() < fail
+    const startedAt = systemClock.now()
+    const taken = fails ? 503 : isForged ? 401 : undefined
+    const status = taken ?? (forwardTo ? await pass(forwardTo, request, body) : respond)
     requests++
     counts[verdict]++
     const { type, id } = idsIn(body)
+    const text = bodies ? { body: body.toString() } : {}
     const bytes = body.length
     if (output === 'json')
-      out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status }))
+      out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status, ...text }))
     if (output === 'lines') {
       const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
       const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
@@ -86,8 +128,12 @@ export const listenCommand = async (
         `${out.paint(CHECK_COLOURS[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`,
       )
     }
+    if (bodies && (output === 'lines' || output === 'live')) out.line(lineOfBody(body))
     if (status < 300 && !isForged) keep(body)
-    const cancel = systemClock.schedule(delay, () => response.writeHead(status).end())
+    const cancel = systemClock.schedule(delay, () => {
+      response.writeHead(status).end()
+      tell(startedAt, path, { id, text: String(body), byteLength: bytes }, status, isForged ? why : '')
+    })
     response.once('close', () => {
       cancel()
       if (++answered === once) ended.abort()
@@ -100,7 +146,14 @@ export const listenCommand = async (
   })
   const url = `${origin}/`
   out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
+  const stats = () => {
+    const rest = { rejected: answered - taken, waiting: requests - answered }
+    return { ...rest, expired: 0, dropped: 0, abandoned: 0, refused: 0, accepted: requests, delivered: taken }
+  }
+  const view: View = { words: ['requests', 'answered 2xx', 'open', 'refused'] }
+  const erase = output === 'live' ? drawLive(terminal, [{ events$: events, stats }], view) : constVoid
   await aborted(AbortSignal.any([stopSignals(host).gently, out.gone, ended.signal]))
+  erase()
   server.close()
   server.closeAllConnections()
   await new Promise<void>((resolve) => (file === undefined ? resolve() : file.end(resolve)))

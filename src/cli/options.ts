@@ -191,6 +191,23 @@ export const fileText: Parse<string> = (path) =>
     () => 'names a file that cannot be read',
   )
 
+/** A URL for requests. */
+export const httpUrl: Parse<URL> = (given) =>
+  /^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : '')
+    ? E.right(new URL(given))
+    : E.left('must be a URL such as http://127.0.0.1:8080/hook')
+
+/** The link to an inspector in a variable. */
+export const linkVariable: Parse<URL> = (name, env) =>
+  pipe(
+    variable(name, env),
+    E.filterOrElse(
+      (given) => /^https?:\/\/\S+\/#t=/.test(given) && URL.canParse(given),
+      () => 'names a variable without a link as --inspect prints it, such as http://127.0.0.1:49152/#t=…',
+    ),
+    E.map((given) => new URL(given)),
+  )
+
 const toSecret = flow(
   secretFrom,
   E.mapLeft(({ message }) => `names a variable whose value cannot be a secret: it ${message}`),
@@ -201,4 +218,7 @@ export const secret: Parse<Secret> = (name, env) => pipe(variable(name, env), E.
 
 /** Lines for people, NDJSON for programs, or only errors and the summary. */
 export const OUTPUTS = ['lines', 'json', 'quiet'] as const
-export type Output = (typeof OUTPUTS)[number]
+/** The same, or a view that is redrawn; `auto`: the view on a terminal, else lines. */
+export const FORMS = ['auto', 'live', ...OUTPUTS] as const
+export type OutputForm = (typeof FORMS)[number]
+export type Output = Exclude<OutputForm, 'auto'>

@@ -24,6 +24,7 @@ const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
 const BODY: Argument = ['[FILE]', '- is stdin', '-']
 const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
 const RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
+const EVENT: Argument = ['<ID>', 'the message id of an event']
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
 const KIND: Argument = ['[KIND...]', 'page, screen, identify, track, alias, group, delete; all if omitted']
@@ -97,6 +98,8 @@ const program = (
   add(headrace, 'sign', BODY, async () => (await import('./sign.ts')).signCommand)
   add(headrace, 'verify', BODY, async () => (await import('./sign.ts')).verifyCommand)
   add(headrace, 'demo', [], async () => (await import('./demo.ts')).demoCommand)
+  add(headrace, 'top', [], async () => (await import('./inspect.ts')).topCommand)
+  add(headrace, 'explain', EVENT, async () => (await import('./inspect.ts')).explainCommand)
   add(headrace, 'schema', WHAT, async () => (await import('./schema.ts')).schemaCommand)
   add(headrace, 'gen', KIND, async () => (await import('./gen.ts')).genCommand)
   return headrace
@@ -119,7 +122,9 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
 }
 
 /** Commander answers `foo --help` with the overview; without the rest it says that `foo` is no command. */
-const knownCommand = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArray<string> => {
+const knownCommand = ({ commands }: Command, given: ReadonlyArray<string>): ReadonlyArray<string> => {
+  // Commander would take the next argument for its port.
+  const argv = given.map((each) => (each === '--inspect' ? '--inspect=0' : each))
   const name = argv[0] === 'help' ? argv[1] : argv[0]
   if (name === '-v' || name === 'version') return ['--version']
   const isCommand = name === undefined || name.startsWith('-') || name === 'help'

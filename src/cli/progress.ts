@@ -4,7 +4,8 @@ import type { Totals } from '../core/outcome.ts'
 import { showMillis } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
-const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock: Clock): Cancel => {
+/** Draws a text again and again. Answers how to remove it. */
+export const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock: Clock): Cancel => {
   let cancel: Cancel
   const redraw = (): void => {
     draw(text())
@@ -23,7 +24,7 @@ export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel =
     const { waiting, delivered, rejected, expired } = totals()
     return `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
   }
-  return redrawn(terminal, 125, text, systemClock)
+  return redrawn(terminal, 125, () => text().slice(0, terminal.width()), systemClock)
 }
 
 /** Says that a command is stopping: a countdown on a screen, else one line. Answers how to remove it. */
@@ -39,7 +40,7 @@ export const drawStopping = (
     // The way out comes first: a narrow screen cuts the end.
     return `Press Ctrl-C again to quit now. Stopping: ${String(waiting())} waiting, at most ${left}.`
   }
-  if (terminal.err.isTTY) return redrawn(terminal, 1_000, text, clock)
+  if (terminal.err.isTTY) return redrawn(terminal, 1_000, () => text().slice(0, terminal.width()), clock)
   terminal.err.line(`headrace: ${text()}`)
   return () => undefined
 }

@@ -218,6 +218,9 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
   }
 }
 
+/** Outcomes with a line above a live view; the view counts the others. */
+export const DEAD_ENDS: ReadonlySet<string> = new Set(['rejected', 'expired', 'dropped'])
+
 /**
  * Writes a report to stdout, as a line or NDJSON. A refused line goes to stderr too, so that people see it
  * when stdout is a file.
@@ -225,7 +228,8 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
 export const writeReport = ({ out, err }: Terminal, output: Output, report: Report): void => {
   if (output === 'json') out.line(toJson(report))
   const outlet = report.t === 'refused' || report.t === 'dropped' ? err : out
-  if (outlet === out && output !== 'lines') return
+  const isDead = report.t === 'outcome' && DEAD_ENDS.has(report.outcome)
+  if (outlet === out && output !== 'lines' && (output !== 'live' || !isDead)) return
   const line = lineOf(report, outlet.paint)
   if (line !== undefined) outlet.line(line)
 }

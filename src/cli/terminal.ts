@@ -10,14 +10,18 @@ export type Paint = (style: Style, text: string) => string
 
 export type Colours = 'auto' | 'always' | 'never'
 
-type ScreenState = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+type ScreenState = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
 
 /** Ctrl-C, a stop by the system, and a closed terminal; they do the same. */
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The parts of a process that commands need; `process` itself is one. */
 export interface Host {
-  readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number }
+  readonly stdin: Readable & {
+    readonly isTTY?: boolean
+    readonly fd?: number
+    readonly setRawMode?: (isRaw: boolean) => unknown
+  }
   readonly stdout: ScreenState
   readonly stderr: ScreenState
   readonly env: Environment
@@ -47,15 +51,25 @@ export const escapedJson = (value: unknown, indent?: number): string =>
     character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 
-const CLEARED_LINE = '\r\u001b[K'
+const COLOUR = new RegExp(`${ESCAPE}\\[\\d+m`, 'g')
 
 export type Terminal = ReturnType<typeof terminalOf>
 
 export const terminalOf = (host: Host, colours: Colours) => {
   const { stdout, stderr, env } = host
+  /** Some screens say that they have no columns and rows. */
+  const sizeOf = (given = 0, preset: number): number => (given > 0 ? given : preset)
+  const columns = (): number => sizeOf(stderr.columns, 80)
   let drawn = ''
+  /** Removes the drawn lines. A screen that became narrower has wrapped them. */
+  const cleared = (): string => {
+    const rowsOf = (line: string): number =>
+      Math.max(1, Math.ceil(line.replaceAll(COLOUR, '').length / columns()))
+    const rows = drawn.split('\n').reduce((sum, line) => sum + rowsOf(line), 0)
+    return rows === 1 ? `\r${ESCAPE}[K` : `\r${ESCAPE}[${String(rows - 1)}A${ESCAPE}[J`
+  }
   const draw = (text: string): void => {
-    if (text !== drawn) stderr.write(CLEARED_LINE + text)
+    if (text !== drawn && !err.gone.aborted) stderr.write(cleared() + text)
     drawn = text
   }
 
@@ -91,12 +105,21 @@ export const terminalOf = (host: Host, colours: Colours) => {
     }
   }
 
+  const err = outletOf(stderr)
   return {
     host,
     out: outletOf(stdout),
-    err: outletOf(stderr),
+    err,
+    /** Columns that a drawn line may have: a full line would wrap. */
+    width: (): number => columns() - 1,
     /** Shows a text below the last line of a screen, in place of the one before. An empty one removes it. */
-    draw: (text: string): void => draw(text.slice(0, (stderr.columns ?? 80) - 1)),
+    draw: (text: string): void =>
+      draw(
+        text
+          .split('\n')
+          .slice(0, sizeOf(stderr.rows, 24) - 1)
+          .join('\n'),
+      ),
   }
 }
 

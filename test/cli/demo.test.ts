@@ -1,5 +1,7 @@
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { headrace, recordsOf } from './inProcess.ts'
+import { runCommand } from '../../src/cli/program.ts'
+import { collected, headrace, recordsOf, screenOf } from './inProcess.ts'
 
 describe('the demo', () => {
   it('tells what happened in words, and the sums add up', async () => {
@@ -18,6 +20,14 @@ describe('the demo', () => {
     const line = `^${account}; (\\d+) requests, of which the receivers verified \\1$`
     expect(stdout).toMatch(new RegExp(line, 'm'))
 
+    expect(stdout).toMatch(
+      /\n {2}POST \/flaky\n[^]*\n {2}X-Signature: [0-9a-f]{40}\n[^]*\n {2}\{"version":1,"type":"page",/,
+    )
+    expect(stdout).toMatch(
+      /\nA dead letter, kept with its reason: flaky 422; slow 422\ndelivered {2}line 43 /,
+    )
+    expect(stdout).toContain('\nBoth receivers take everything now. It was redriven, and is delivered.\n')
+
     expect(json.code).toBe(0)
     const records = recordsOf(json.stdout)
     expect(records[0]).toMatchObject({ v: 1, t: 'ready' })
@@ -25,5 +35,27 @@ describe('the demo', () => {
       ...{ v: 1, t: 'summary', read: 62, refused: 2, accepted: 60, delivered: 59, rejected: 1 },
       ...{ expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
     })
+  })
+
+  it('breaks, heals and stops by keys, which are no signals then', async () => {
+    const modes: boolean[] = []
+    const stdin = Object.assign(new PassThrough(), {
+      isTTY: true,
+      setRawMode: (raw: boolean) => modes.push(raw),
+    })
+    const host = { ...screenOf(true, { NO_COLOR: '1' }), stdin }
+    Object.assign(host.stderr, { columns: 100 })
+    const screen = collected(host.stderr)
+    const ended = runCommand(['demo', '--seed', '7'], host)
+    await screen.matches(/Keys: f breaks/)
+    stdin.write('f')
+    const failures = /:\d+\/flaky +failing .* x status 503\n:\d+\/slow +failing .* x status 503/
+    await screen.matches(failures)
+    stdin.write('h')
+    await screen.matches(new RegExp(`${failures.source}[^]*[1-9]\\d* delivered[^]*flaky +flaky`))
+    stdin.write('q')
+    await screen.matches(/stopped: the input was not read to its end/)
+    await ended
+    expect(modes).toEqual([true, false])
   })
 })

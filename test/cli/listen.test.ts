@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { signatureOf } from '../../src/signing/secret.ts'
-import { headrace, linesOf, recordsOf, scratch, start } from './inProcess.ts'
+import { runCommand } from '../../src/cli/program.ts'
+import { collected, headrace, linesOf, receiverOf, recordsOf, scratch, screenOf, start } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
 const body = '{"type":"track","messageId":"m1"}'
@@ -115,5 +116,56 @@ describe('listen', () => {
     // The line of this request is the first that cannot be written.
     await post('/', body).catch(() => undefined)
     expect((await ended).code).toBe(0)
+  })
+
+  it('--bodies prints each body, also as JSON', async () => {
+    const lines = await opened(['--bodies', '--once', '2'])
+    await lines.post('/', body)
+    await lines.post('/', 'two\nlines')
+    const printed = linesOf((await lines.ended).stdout)
+    expect([printed[2], printed[4]]).toEqual([body, '"two\\nlines"'])
+    const json = await opened(['--bodies', '--output', 'json', '--once', '1'])
+    await json.post('/', body)
+    expect(recordsOf((await json.ended).stdout)[1]).toMatchObject({ t: 'request', body })
+  })
+
+  it('--forward-to passes on bytes and signature, and answers as it is answered; not what is forged', async () => {
+    const { url, received } = await receiverOf([
+      { do: 'status', code: 201 },
+      { do: 'status', code: 503 },
+    ])
+    const spaced = ' {"type": "track"}\n'
+    const signature = signatureOf(env.SECRET, spaced)
+    const args = ['--secret-env', 'SECRET', '--forward-to', `${url}to?key=1`]
+    const { post } = await opened(args)
+    expect(await post('/', spaced, signature)).toBe(201)
+    expect(await post('/', spaced, signature)).toBe(503)
+    expect(await post('/', spaced, 'forged')).toBe(401)
+    expect(received.length).toBe(2)
+    expect(received[0]).toMatchObject({ path: '/to?key=1', headers: { 'x-signature': signature } })
+    expect(String(received[0]?.body)).toBe(spaced)
+    const nowhere = await opened(['--forward-to', 'http://127.0.0.1:9/'])
+    expect(await nowhere.post('/', body)).toBe(502)
+    const bad = await headrace(['listen', '0', '--forward-to', 'ftp://a/'])
+    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('--forward-to must be a URL')])
+  })
+
+  it('draws a row for each path on a terminal, and no line for each request', async () => {
+    const stops: Array<() => void> = []
+    const host = {
+      ...screenOf(true, { NO_COLOR: '1' }),
+      on: (_: string, each: () => void) => stops.push(each),
+    }
+    Object.assign(host.stderr, { columns: 100 })
+    const screen = collected(host.stderr)
+    const printed = collected(host.stdout)
+    const ended = runCommand(['listen', '0', '--respond', '418'], host)
+    const [, url = ''] = /ready (\S+)\n/.exec(await printed.matches(/\n/)) ?? []
+    await fetch(`${url}hook`, { method: 'POST', body })
+    await screen.matches(/Failing {2}1 requests {2}0 answered 2xx {2}0 open {2}1 refused$/m)
+    await screen.matches(/^:\d+\/hook {2}failing +1\/s +p95 \S+ +first - +next - +1 x status 418$/m)
+    await screen.matches(/^ {2}track {4}m1 {2}rejected$/m)
+    for (const stop of stops) stop()
+    expect([await ended, printed.text()]).toEqual([0, `ready ${url}\n`])
   })
 })

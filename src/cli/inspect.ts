@@ -1,0 +1,98 @@
+/** `--inspect`, `top` and `explain`: a page over a running command, and the same for terminals. */
+import { messageOf } from '../core/failure.ts'
+import { counted } from '../log/debug.ts'
+import { inspector, type Inspectable } from '../inspector/inspector.ts'
+import type { storyOf } from '../inspector/story.ts'
+import type { OptionsOf } from './flags.ts'
+import { liveFrame, outputOf, type Snapshot } from './live.ts'
+import { UsageError } from './options.ts'
+import { showMillis } from './report.ts'
+import { FAULT, FINE, plain, stopSignals, type Terminal } from './terminal.ts'
+
+/** Serves the page and prints its link. Answers how to close it. @throws UsageError */
+export const openInspector = async (
+  port: number,
+  parts: ReadonlyArray<Inspectable>,
+  { err }: Terminal,
+): Promise<() => Promise<void>> => {
+  const panel = inspector(...parts)
+  const { url } = await panel.listen({ port }).catch(async (error: unknown) => {
+    await panel.close()
+    throw new UsageError(`--inspect: ${messageOf(error)}`)
+  })
+  err.line(`headrace: inspect at ${url}`)
+  return panel.close
+}
+
+const ask = async (link: URL, path: string, signal?: AbortSignal): Promise<Response> => {
+  const headers = { authorization: `Bearer ${link.hash.slice('#t='.length)}` }
+  const options = { headers, ...(signal && { signal }) }
+  const answer = await fetch(new URL(path, link), options).catch(() => {
+    throw new UsageError(`--inspect-env: nothing answers at ${link.host}: does the command still run?`)
+  })
+  if (answer.status === 401)
+    throw new UsageError('--inspect-env: the token is wrong: each run prints a new link')
+  if (!answer.ok && answer.status !== 404)
+    throw new UsageError(`--inspect-env: ${link.host} answered ${String(answer.status)}`)
+  return answer
+}
+
+/** Snapshots as they come, until the command ends or the signal. */
+async function* snapshots(link: URL, signal?: AbortSignal): AsyncGenerator<ReadonlyArray<Snapshot>> {
+  const { body } = await ask(link, 'stream', signal)
+  let text = ''
+  try {
+    for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const whole = (text + chunk).split('\n')
+      text = whole.pop() ?? ''
+      // An inspector that knows the token sends nothing else.
+      if (whole.length > 0) yield JSON.parse(whole.at(-1) ?? '') as ReadonlyArray<Snapshot>
+    }
+  } catch (error) {
+    // The command has ended, or this one shall.
+    if (error instanceof SyntaxError) throw new UsageError(`--inspect-env: ${link.host} is no inspector`)
+  }
+}
+
+export const topCommand = async ({ link }: OptionsOf<'top'>, terminal: Terminal): Promise<number> => {
+  const { out, err, host } = terminal
+  const stop = stopSignals(host).gently
+  const isScreen = outputOf('auto', terminal) === 'live'
+  for await (const parts of snapshots(link, stop)) {
+    const lines = liveFrame(parts, terminal.width(), isScreen ? err.paint : out.paint).join('\n')
+    if (isScreen) terminal.draw(lines)
+    else {
+      out.line(lines)
+      return FINE
+    }
+  }
+  terminal.draw('')
+  if (!stop.aborted) err.line('headrace top: the command has ended')
+  return FINE
+}
+
+export const explainCommand = async (
+  { link }: OptionsOf<'explain'>,
+  { out, err }: Terminal,
+  id: string,
+): Promise<number> => {
+  let parts: ReadonlyArray<Snapshot> = []
+  for await (parts of snapshots(link)) break
+  let known = 0
+  for (const [at, { name }] of parts.entries()) {
+    const answer = await ask(link, `story/${String(at)}/${encodeURIComponent(id)}`)
+    if (!answer.ok) continue
+    known++
+    // As above.
+    const story = (await answer.json()) as ReturnType<typeof storyOf>
+    const from = parts.length > 1 ? `${plain(name)}: ` : ''
+    out.line(
+      `${from}${plain(id)} ${story.type} ${story.state.toLowerCase()}, ${counted(story.attempts, 'attempt')}`,
+    )
+    for (const step of story.steps)
+      out.line(`  +${showMillis(step.at - story.at).padEnd(6)} ${plain(step.text, 1_000)}`)
+  }
+  if (known > 0) return FINE
+  err.line(`headrace explain: ${plain(id)} is not known: the last 500 events are, while the command runs`)
+  return FAULT
+}

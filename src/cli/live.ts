@@ -1,0 +1,141 @@
+/** The live view: a row for each URL, redrawn below the lines of a terminal. */
+import { constVoid } from 'fp-ts/lib/function.js'
+import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
+import type { Inspectable } from '../inspector/inspector.ts'
+import { recorder } from '../inspector/recorder.ts'
+import type { OutputForm, Output } from './options.ts'
+import { redrawn } from './progress.ts'
+import { showMillis } from './report.ts'
+import type { Paint, Style, Terminal } from './terminal.ts'
+
+/** What is drawn of one part. */
+export type Snapshot = ReturnType<ReturnType<typeof recorder>['snapshot']>
+
+/** How it is drawn. */
+export interface View {
+  /** Milliseconds after which waiting events expire. */
+  readonly limit?: number | undefined
+  /** Words for accepted, delivered, waiting and dead. Other words than these list the last events, too. */
+  readonly words?: readonly [string, string, string, string]
+}
+
+const REDRAW_PERIOD = 250
+const MAX_REMEMBERED = 100
+const LAST_EVENTS = 5
+/** Columns of a receiver's name; its state stands beside it on a screen of 40. */
+const NAME_WIDTH = 28
+const TOTAL_WORDS = ['accepted', 'delivered', 'waiting', 'dead'] as const
+const STYLES: Readonly<Record<string, Style>> = {
+  ...{ ok: 'green', Delivering: 'green', Delivered: 'green', flaky: 'yellow', Degraded: 'yellow' },
+  ...{ failing: 'red', Failing: 'red', Rejected: 'red' },
+}
+
+/** Characters that take another width than one column would wrap a line. */
+const fit = (text: string, width: number): string => {
+  const shown = text.trimEnd().replaceAll(/[^ -~\u00ae-\u02ff\u0370-\u0482]/gu, '?')
+  return shown.length > width ? `${shown.slice(0, Math.max(0, width - 1))}…` : shown
+}
+
+/** Cells in as few lines as hold them. */
+const wrapped = (cells: ReadonlyArray<string>, width: number): ReadonlyArray<string> => {
+  const [first = '', ...rest] = cells
+  const lines = [first]
+  for (const cell of rest) {
+    const longer = `${lines.at(-1) ?? ''}  ${cell}`
+    if (longer.trimEnd().length <= width) lines[lines.length - 1] = longer
+    else lines.push(`  ${cell}`)
+  }
+  return lines.map((line) => fit(line, width))
+}
+
+const showSpan = (millis: number): string =>
+  millis < 7_200_000 ? showMillis(Math.max(0, millis)) : `${String(Math.round(millis / 360_000) / 10)}h`
+
+const headOf = (
+  { word, totals, oldest }: Snapshot,
+  { limit, words = TOTAL_WORDS }: View,
+): ReadonlyArray<string> => {
+  const { accepted, delivered, waiting, rejected, expired, dropped, abandoned, refused } = totals
+  const counts = [accepted, delivered, waiting, rejected + expired]
+  const rare = Object.entries({ dropped, abandoned, refused }).filter(([, count]) => count > 0)
+  const age = oldest === undefined ? [] : [`oldest ${showSpan(oldest)}`]
+  return [
+    word,
+    ...words.map((each, n) => `${String(counts[n])} ${each}`),
+    ...rare.map(([each, count]) => `${String(count)} ${each}`),
+    ...age.map((each) => (limit === undefined ? each : `${each} of ${showSpan(limit)}`)),
+  ]
+}
+
+/** Receivers: state, rate, p95, share of first wins, next attempt, and the failures in a few words. */
+const rowsOf = ({ sinks, next, at, totals }: Snapshot): ReadonlyArray<ReadonlyArray<string>> => {
+  const wins = sinks.reduce((sum, { won }) => sum + won, 0)
+  const due = next === undefined || totals.waiting === 0 ? '-' : showSpan(next - at)
+  const longest = Math.max(...sinks.map(({ name }) => name.length))
+  return sinks.map(({ name, state, rate, p95, won, failed, last }) => [
+    name.padEnd(Math.min(longest, NAME_WIDTH)).slice(0, NAME_WIDTH),
+    state.padEnd(7),
+    `${rate < 10 ? String(Math.round(rate * 10) / 10) : String(Math.round(rate))}/s`.padEnd(6),
+    `p95 ${p95 === undefined ? '-' : showSpan(p95)}`.padEnd(9),
+    `first ${wins === 0 ? '-' : `${String(Math.round((100 * won) / wins))}%`}`.padEnd(10),
+    `next ${due}`.padEnd(10),
+    failed === 0 ? '' : `${String(failed)} x ${last}`,
+  ])
+}
+
+/** The lines of a view, none of them longer than the width. */
+export const liveFrame = (
+  parts: ReadonlyArray<Snapshot>,
+  width: number,
+  paint: Paint,
+  view: View = {},
+): ReadonlyArray<string> =>
+  parts.flatMap((part) => {
+    const lines = (cells: ReadonlyArray<string>, painted: number): ReadonlyArray<string> => {
+      const [first = '', ...rest] = wrapped(cells, width)
+      const word = cells[painted]?.trimEnd() ?? ''
+      const style = STYLES[word]
+      const at = painted === 0 ? 0 : first.indexOf(`  ${word}`) + 2
+      return [
+        style ? first.slice(0, at) + paint(style, word) + first.slice(at + word.length) : first,
+        ...rest,
+      ]
+    }
+    const last = view.words === undefined ? [] : part.ended.slice(0, LAST_EVENTS)
+    return [
+      ...(parts.length > 1 ? [fit(part.name, width)] : []),
+      ...lines(headOf(part, view), 0),
+      ...rowsOf(part).flatMap((row) => lines(row, 1)),
+      ...last.map(({ type, id, state }) => fit(`  ${type.padEnd(8)} ${id}  ${state.toLowerCase()}`, width)),
+    ]
+  })
+
+/** `auto` is the view if people look at both streams; it needs a terminal in any case. */
+export const outputOf = (form: OutputForm, { out, err, host }: Terminal): Output => {
+  if (form !== 'auto' && form !== 'live') return form
+  const isScreen = err.isTTY && host.env['TERM'] !== 'dumb'
+  return isScreen && (form === 'live' || out.isTTY) ? 'live' : 'lines'
+}
+
+/** Listens on parts and draws them. Answers how to end that. */
+export const drawLive = (
+  terminal: Terminal,
+  parts: ReadonlyArray<Pick<Inspectable, 'events$' | 'stats'>>,
+  view: View,
+  clock: Clock = systemClock,
+): Cancel => {
+  const watched = parts.map(({ events$, stats }) => {
+    const memory = recorder(MAX_REMEMBERED, '', clock.now)
+    const watching = events$.subscribe({ next: memory.onEvent, error: constVoid })
+    return { snapshot: () => memory.snapshot(stats()), watching }
+  })
+  const text = (): string => {
+    const shown = watched.map(({ snapshot }) => snapshot())
+    return liveFrame(shown, terminal.width(), terminal.err.paint, view).join('\n')
+  }
+  const erase = redrawn(terminal, REDRAW_PERIOD, text, clock)
+  return () => {
+    erase()
+    for (const { watching } of watched) watching.unsubscribe()
+  }
+}

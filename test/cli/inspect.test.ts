@@ -1,0 +1,117 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { expect, it, onTestFinished, test } from 'vitest'
+import { start as startProcess } from '../process/command.ts'
+import { headrace, linesOf, picky, receiverOf, scratch, start, track } from './inProcess.ts'
+
+/** `send --inspect` in a process of its own, and its link. */
+const inspected = async (url: string) => {
+  const args = ['send', '--to', url, '--inspect', '--output', 'quiet', '--grace', '0s']
+  const { child, complains, ended } = startProcess(args)
+  child.stdin.write(track('A') + track('Bad'))
+  const [link = ''] = /http:\S+#t=\S+/.exec(await complains(/#t=\S+\n/)) ?? []
+  return {
+    child,
+    link,
+    ended,
+    ask: (...argv: string[]) => headrace([...argv, '--inspect-env', 'L'], { env: { L: link } }),
+  }
+}
+
+it('shows a running process in another one: its view, and the story of an event', async () => {
+  const { url, arrived } = await picky()
+  const { child, link, ended, ask } = await inspected(url)
+  await arrived(2)
+  // The verdict comes after the request.
+  await expect.poll(async () => (await ask('explain', 'Bad')).stdout).toContain('rejected after')
+  const told = await ask('explain', 'A')
+  expect([told.code, ...linesOf(told.stdout.replaceAll(/\d+ms +|\d+ ms|:\d+/g, 'N'))]).toEqual([
+    0,
+    'A track delivered, 1 attempt',
+    '  +Naccepted',
+    '  +N200 after N from N',
+    '  +Ndelivered after 1 attempt',
+  ])
+  const top = await ask('top')
+  expect([top.code, ...linesOf(top.stdout)]).toEqual([
+    0,
+    expect.stringMatching(/^Degraded {2}2 accepted {2}1 delivered {2}0 waiting {2}1 dead$/),
+    expect.stringMatching(/^:\d+ {2}flaky +[\d.]+\/s +p95 \S+ +first 100% +next - +1 x status 400$/),
+  ])
+  const unknown = await ask('explain', 'no\u001bne')
+  expect([unknown.code, unknown.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^headrace explain: no\?ne is not known/),
+  ])
+  child.stdin.end()
+  expect(await ended).toMatchObject({ code: 3, stdout: '' })
+  const gone = await ask('top')
+  expect([gone.code, gone.stderr]).toEqual([
+    2,
+    expect.stringContaining(`nothing answers at ${new URL(link).host}`),
+  ])
+})
+
+it('2: the token or the link is wrong, or it is no inspector', async () => {
+  const { url } = await receiverOf(() => ({ do: 'silence' }))
+  const { link } = await inspected(url)
+  const other = createServer((_, response) => response.end('no\n')).listen(0)
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const address = other.address()
+  const port = typeof address === 'object' ? String(address?.port) : ''
+  const faults: ReadonlyArray<readonly [string, string]> = [
+    [`${link}x`, 'the token is wrong: each run prints a new link'],
+    ['http://127.0.0.1:9/', 'names a variable without a link'],
+    ['', 'names a variable of the environment that is empty'],
+    [`http://127.0.0.1:${port}/#t=x`, `127.0.0.1:${port} is no inspector`],
+  ]
+  for (const [L, sentence] of faults)
+    for (const command of [['top'], ['explain', 'A']])
+      expect(await headrace([...command, '--inspect-env', 'L'], { env: { L } })).toMatchObject({
+        ...{ code: 2, stdout: '' },
+        stderr: expect.stringContaining(sentence) as unknown,
+      })
+})
+
+it('2: the port is in use, and nothing is sent', async () => {
+  const { url, received } = await receiverOf()
+  const port = new URL(url).port
+  const { code, stderr } = await headrace(['send', '--to', url, `--inspect=${port}`], { input: track('A') })
+  expect([code, received.length]).toEqual([2, 0])
+  expect(stderr).toContain(`headrace send: --inspect: port ${port} at 127.0.0.1 cannot be used (EADDRINUSE)`)
+  const bad = await headrace(['demo', '--inspect=x'])
+  expect([bad.code, bad.stderr]).toEqual([
+    2,
+    'headrace demo: --inspect must be a whole number from 0 to 65535\n',
+  ])
+})
+
+test('collect has a part for each destination, and the dead letters of each', async () => {
+  const { url } = await picky()
+  const config = `${scratch()}/c.json`
+  const destinations = ['good', 'other'].map((name) => ({ name, sources: ['web'], webhooks: [{ url }] }))
+  writeFileSync(config, JSON.stringify({ sources: [{ id: 'web', writeKey: 'k' }], destinations }))
+  const { says, complains, signal, ended } = start(['collect', '0', '--config', config, '--inspect'])
+  const [link = ''] = /http:\S+#t=\S+/.exec(await complains(/#t=\S+\n/)) ?? []
+  const [endpoint = ''] = /http:\S+/.exec(await says(/ready .*\n/)) ?? []
+  await headrace(['batch', '--write-key-env', 'K', '--endpoint', endpoint], {
+    env: { K: 'k' },
+    input: track('Bad'),
+  })
+  await says(/rejected[^]*rejected/)
+  const env = { L: link }
+  const { stdout } = await headrace(['explain', 'Bad', '--inspect-env', 'L'], { env })
+  expect(stdout).toMatch(/^good: Bad track rejected, 1 attempt\n[^]*^other: Bad track rejected/m)
+  const headers = { authorization: `Bearer ${link.split('#t=')[1]}` }
+  const ask = async (path: string, method = 'GET'): Promise<unknown> =>
+    (await fetch(new URL(path, link), { method, headers })).json()
+  expect(await ask('dead/0')).toMatchObject({ list: [{ id: 'Bad' }], isAll: true })
+  expect(await ask('purge/0', 'POST')).toEqual({
+    error: expect.stringContaining('collect deletes none') as unknown,
+  })
+  expect(await ask('redrive/1', 'POST')).toEqual({ count: 1 })
+  signal()
+  expect((await ended).code).toBe(3)
+})
