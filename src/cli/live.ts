@@ -69,15 +69,15 @@ const headOf = (
 
 /** Receivers: state, rate, p95, share of first wins, next attempt, and the failures in a few words. */
 const rowsOf = ({ sinks, next, at, totals }: Snapshot): ReadonlyArray<ReadonlyArray<string>> => {
-  const wins = sinks.reduce((sum, { won }) => sum + won, 0)
+  const wins = sinks.reduce((sum, { firstWins }) => sum + firstWins, 0)
   const due = next === undefined || totals.waiting === 0 ? '-' : showSpan(next - at)
   const longest = Math.max(...sinks.map(({ name }) => name.length))
-  return sinks.map(({ name, state, rate, p95, won, failed, last }) => [
+  return sinks.map(({ name, state, rate, p95, firstWins, failed, last }) => [
     name.padEnd(Math.min(longest, NAME_WIDTH)).slice(0, NAME_WIDTH),
     state.padEnd(7),
     `${rate < 10 ? String(Math.round(rate * 10) / 10) : String(Math.round(rate))}/s`.padEnd(6),
     `p95 ${p95 === undefined ? '-' : showSpan(p95)}`.padEnd(9),
-    `first ${wins === 0 ? '-' : `${String(Math.round((100 * won) / wins))}%`}`.padEnd(10),
+    `first ${wins === 0 ? '-' : `${String(Math.round((100 * firstWins) / wins))}%`}`.padEnd(10),
     `next ${due}`.padEnd(10),
     failed === 0 ? '' : `${String(failed)} x ${last}`,
   ])
