@@ -30,7 +30,7 @@ export const fromHeaders = (get: (name: string) => string | undefined): SpanCont
 /** Items of a batch. `items` of an event that waits is not read: it is parsed from its text at each look. */
 export const batchMembers = (item: unknown): ReadonlyArray<unknown> | undefined => {
   const { members, items } = isRecord(item) && 'closedBy' in item ? item : { members: item, items: undefined }
-  return [members, items].find((each) => Array.isArray(each)) as ReadonlyArray<unknown> | undefined
+  return [members, items].find((each): each is ReadonlyArray<unknown> => Array.isArray(each))
 }
 
 /** The trace in `meta` of an item. */
