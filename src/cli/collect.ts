@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import { Subject, filter, type Observable } from 'rxjs'
+import { constVoid, isLeft } from '../core/either.ts'
 import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
 import { faultText } from '../core/refusal.ts'

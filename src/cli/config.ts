@@ -1,6 +1,6 @@
 /** The file of `collect`: JSON with secrets from the environment. `check` prints its faults. */
 import { readFileSync } from 'node:fs'
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from '../core/either.ts'
 import { decodeCollectorSettings, type CollectorSettings } from '../collector/settings.ts'
 import { isRecord, jsonFault } from '../core/json.ts'
 import { faultText, type Fault } from '../core/refusal.ts'

@@ -1,5 +1,4 @@
 /** `dead`: dead letters in an outbox on the disk or in PostgreSQL. */
-import { constUndefined } from 'fp-ts/lib/function.js'
 import { accessSync, constants } from 'node:fs'
 import { storedMessages } from '../client/message.ts'
 import { recordToEvent } from '../destination/record.ts'
@@ -47,7 +46,7 @@ const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<Dead
   const { pool, outboxOf, opened } = await openPostgres(server)
   const sql = `select kind from ${server.schema}.queue where queue = $1`
   // If this fails, the opening says why.
-  const found = await pool.query<{ kind: string }>(sql, [server.queue]).catch(constUndefined)
+  const found = await pool.query<{ kind: string }>(sql, [server.queue]).catch(() => undefined)
   if (found?.rowCount === 0)
     throw new UsageError(`--queue: there is no queue ${server.queue} in the schema ${server.schema}`)
   const store = outboxOf(server.queue)({ codec: found?.rows[0]?.kind === 'messages' ? messages : events })

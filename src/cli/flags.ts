@@ -1,5 +1,5 @@
 /** The flags of all commands. Times in the options that they give are milliseconds. */
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from '../core/either.ts'
 import * as as from './options.ts'
 import { optional, repeated, required, toggle, withDefault, type ValuesOf } from './options.ts'
 

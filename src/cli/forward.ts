@@ -1,8 +1,8 @@
 /** Forwards lines to a destination or a client as fast as events end, until every event has ended. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject as Changes, firstValueFrom } from 'rxjs'
+import type { Either } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { show, type Refusal } from '../core/refusal.ts'
 import { urlCounters } from '../destination/createDestination.ts'

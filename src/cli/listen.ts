@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import { Subject } from 'rxjs'
+import { constVoid, isLeft, left, right } from '../core/either.ts'
 import { refused, valueOr } from '../core/failure.ts'
 import { inTime, systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'

@@ -1,5 +1,5 @@
 /** The live view: a row for each URL, redrawn below the lines of a terminal. */
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid } from '../core/either.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import type { Inspectable } from '../inspector/inspector.ts'
 import { recorder } from '../inspector/recorder.ts'

@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { flow, pipe } from 'fp-ts/lib/function.js'
-import { separate } from 'fp-ts/lib/ReadonlyArray.js'
+import { lefts, type Either } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
 import { secretFrom, type Secret } from '../signing/secret.ts'
@@ -78,10 +77,10 @@ export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
       ),
     ),
   )
-  const { left: faults, right: values } = separate(all)
+  const faults = lefts(all)
   if (faults.length > 0) throw new UsageError(...faults)
   // Each key has the value that its own flag has read.
-  return Object.fromEntries(values) as ValuesOf<F>
+  return Object.fromEntries(all.flatMap((each) => (E.isRight(each) ? [each.right] : []))) as ValuesOf<F>
 }
 
 export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))

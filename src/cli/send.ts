@@ -1,5 +1,5 @@
 /** `send` and `batch`: their destination or client, made from the flags. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../core/either.ts'
 import type { ClientCall } from '../client/client.ts'
 import { createClient } from '../client/createClient.ts'
 import { systemClock } from '../core/clock.ts'

@@ -1,8 +1,7 @@
 /** The server that a command opens, and the PostgreSQL that it uses. */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid, isLeft } from '../core/either.ts'
 import { codeOf, messageOf } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { OutboxFactoryOptions } from '../outbox/factory.ts'

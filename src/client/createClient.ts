@@ -1,4 +1,4 @@
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
 import { inTime } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'

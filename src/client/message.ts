@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isLeft, mapLeft } from 'fp-ts/lib/Either.js'
 import type { Type } from 'io-ts'
+import { isLeft, mapLeft } from '../core/either.ts'
 import { backgroundClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { anyOf, clockOption, decodeOptions, flag, func, oneOf, option, text } from '../core/options.ts'

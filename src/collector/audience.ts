@@ -5,8 +5,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { scan, type Observable } from 'rxjs'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import type { IdentifyCall } from '../event/model.ts'
 

@@ -1,4 +1,4 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../core/either.ts'
 import { newId } from '../event/payload.ts'
 import { signerFrom, type Secret } from '../signing/secret.ts'
 

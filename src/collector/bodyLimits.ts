@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { left, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type Answer } from './answers.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import type { Either } from '../core/either.ts'
 import type { WaitOptions } from '../core/options.ts'
 import type { Accepted, Outcome, Totals } from '../core/outcome.ts'
 import type { Closed, Fault, Refusal } from '../core/refusal.ts'

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../core/either.ts'
 import { decodeOptions } from '../core/options.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { ConfigError, closed, disabled, invalid } from '../core/refusal.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { fullIn } from '../core/refusal.ts'
 import { isTurnOver, nextTurn } from '../core/clock.ts'

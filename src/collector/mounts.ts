@@ -5,8 +5,8 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { left, right } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { left, right } from '../core/either.ts'
 import type { Cancel } from '../core/clock.ts'
 import { consumed } from './answers.ts'
 import type { BodyLimits } from './bodyLimits.ts'

@@ -5,7 +5,7 @@
  */
 
 import { gunzip } from 'node:zlib'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from '../core/either.ts'
 import { isRecord, jsonFault, type Fields } from '../core/json.ts'
 import { copyJson, newCopying, toFaults, type Json } from '../event/json.ts'
 import type { IncomingHeaders } from '../destination/settings.ts'

@@ -4,8 +4,7 @@
  * @module
  */
 
-import * as E from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { show, type Refusal } from '../core/refusal.ts'
 import { allAccepted, closing, deletionAccepted, busy, reject } from './answers.ts'
@@ -114,13 +113,13 @@ const ingestAnswer = (received: number, isSingle: boolean, { refused, failure }:
   return withErrors(received, errorsOf(refused), isTooLarge ? 413 : 400)
 }
 
-const deletionAnswer = E.match(
-  (refusal: Refusal): Answer =>
-    refusal._tag === 'Invalid' || refusal._tag === 'TooLarge'
-      ? withErrors(1, [messageError(0, refusal)], 400)
-      : busy(refusalReason(refusal)),
-  ({ notifications }: Deletion) => deletionAccepted(notifications),
-)
+const deletionAnswer = (result: Either<Refusal, Deletion>): Answer => {
+  if (!isLeft(result)) return deletionAccepted(result.right.notifications)
+  const refusal = result.left
+  return refusal._tag === 'Invalid' || refusal._tag === 'TooLarge'
+    ? withErrors(1, [messageError(0, refusal)], 400)
+    : busy(refusalReason(refusal))
+}
 
 /**
  * `maxBatchBytes`: bytes of a body, before and after decompression. `maxUploadBytes`: of all being

@@ -5,7 +5,7 @@
  */
 
 import { resolve } from 'node:path'
-import { left, type Either } from 'fp-ts/lib/Either.js'
+import { left, type Either } from '../core/either.ts'
 import { decodeOptions, flag, func, list, oneOf, option, optional } from '../core/options.ts'
 import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option } from '../core/options.ts'

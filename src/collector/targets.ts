@@ -1,5 +1,5 @@
 /** The destinations of a collector. They may change while it runs. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { checkOptions, optional, strict } from '../core/options.ts'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'

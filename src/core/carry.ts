@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from './either.ts'
 import type { Failure } from './failure.ts'
 import { isRecord } from './json.ts'
 import type { Outcome } from './outcome.ts'

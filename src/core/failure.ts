@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isLeft, isRight, left, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, type Either } from './either.ts'
 import { isRecord } from './json.ts'
 
 /** A sink's answer to a successful delivery. Plain data: it can be stored and printed. */

@@ -15,8 +15,8 @@
  * @module
  */
 
-import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import { isLeft, isRight, left, right, type Either } from './either.ts'
 import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
 import { ConfigError, UNKNOWN_OPTION, type Fault } from './refusal.ts'

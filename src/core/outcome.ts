@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import type { Either, Left, Right } from './either.ts'
 import { isRecord, kindOf } from './json.ts'
 import type { ExpiredFailure, Failure, Receipt } from './failure.ts'
 

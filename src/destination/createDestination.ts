@@ -1,4 +1,4 @@
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { inTime } from '../core/clock.ts'
 import { messageOf, refused } from '../core/failure.ts'

@@ -1,5 +1,5 @@
-import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import type { Either } from '../core/either.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import type { WaitOptions } from '../core/options.ts'
 import type { Accepted, Outcome, Totals } from '../core/outcome.ts'

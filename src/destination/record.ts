@@ -6,7 +6,7 @@
  */
 
 import * as t from 'io-ts'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { messageOf } from '../core/failure.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { eventReader, type Event } from '../event/event.ts'

@@ -5,9 +5,8 @@
  * @module
  */
 
-import * as E from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import { map, mapLeft, type Either } from '../core/either.ts'
 import { systemClock, systemRandom, type Random } from '../core/clock.ts'
 import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
 import { option, optional, optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
@@ -99,7 +98,7 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
     1,
     5,
     option('a webhook', (value) =>
-      E.map((each: WebhookSettings) => withoutCredentials(each))(decodeOptions(urlSettings(egress), value)),
+      map((each: WebhookSettings) => withoutCredentials(each))(decodeOptions(urlSettings(egress), value)),
     ),
     (webhooks) => repeats('webhooks', 'url', webhooks.map(receiverOf)),
   )
@@ -158,7 +157,7 @@ export const Settings: t.Type<Settings, Settings> = new t.Type<Settings, Setting
   'Settings',
   (value): value is Settings => settingsOption().decode(value)._tag === 'Right',
   (value, context) =>
-    E.mapLeft((errors: t.Errors) => errors.map(withoutValues))(settingsOption().validate(value, context)),
+    mapLeft((errors: t.Errors) => errors.map(withoutValues))(settingsOption().validate(value, context)),
   t.identity,
 )
 

@@ -1,6 +1,5 @@
 /** The URLs of a destination. They may change while it runs. */
-import { left } from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
+import { left } from '../core/either.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -88,7 +87,7 @@ export const urlsSink = (
   { clock, timeout, concurrency, maxInFlight }: SharedOptions,
   isStopped: () => boolean,
 ): Receivers => {
-  const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(pipe(hook, withTimeout({ timeout })))
+  const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(withTimeout({ timeout })(hook))
   const openUrl = (hook: Hook): Url => {
     const asked = makeSink<Payload<Event>>(
       hook.name,
@@ -96,11 +95,8 @@ export const urlsSink = (
       () => Promise.resolve(),
       true,
     )
-    const queue = pipe(
-      asked,
-      retryAfterGate(MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined)),
-      concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight }, true),
-    )
+    const gate = retryAfterGate(MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined))
+    const queue = concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight }, true)(gate(asked))
     const url: Url = { hook, subscribe: connect(hook), isGone: false, queue }
     return url
   }

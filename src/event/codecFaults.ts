@@ -5,7 +5,6 @@
  * @module
  */
 
-import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -139,8 +138,10 @@ const findingsAt = (
     const next = path[at]
     return typeof next === 'object' ? `choice ${next.choice}` : `step ${String(next)}`
   }
-  for (const group of Object.values(groupBy(keyOf)([...issues]))) {
-    const next = group[0].path[at]
+  const groups: Record<string, Issue[]> = {}
+  for (const issue of issues) (groups[keyOf(issue)] ??= []).push(issue)
+  for (const group of Object.values(groups)) {
+    const next = group[0]?.path[at]
     if (next === undefined) ending.push(...group)
     else if (typeof next === 'object') tried.push(group)
     else below.push([next, group])

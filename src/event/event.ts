@@ -5,9 +5,8 @@
  * @module
  */
 
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
+import { left, right, unlessThrows, type Either } from '../core/either.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
@@ -312,7 +311,7 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
   const read = eventReader(options)
   return new t.UnionType<typeof kinds.types, Event, Call, unknown>(
     'Event',
-    (input): input is Event => O.getOrElse(() => false)(O.tryCatch(() => kinds.is(input))),
+    (input): input is Event => unlessThrows(() => kinds.is(input)) ?? false,
     (input, context) => {
       const result = read(input)
       return result._tag === 'Left'

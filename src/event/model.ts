@@ -8,9 +8,9 @@
  * @module
  */
 
-import * as E from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { randomUUID } from 'node:crypto'
+import { isLeft, map } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { JsonObject } from './json.ts'
@@ -65,9 +65,9 @@ const dataWith = <A extends JsonObject, C extends t.Mixed>(name: string, rules: 
     is,
     (value, context) => {
       const copied = JsonObject.validate(value, t.appendContext(context, '0', JsonObject))
-      const seen = E.isLeft(copied) ? value : copied.right
+      const seen = isLeft(copied) ? value : copied.right
       const ruled = rules.validate(seen, t.appendContext(context, '1', rules))
-      const errors = [copied, ruled].flatMap((each) => (E.isLeft(each) ? each.left : []))
+      const errors = [copied, ruled].flatMap((each) => (isLeft(each) ? each.left : []))
       // The rules change nothing, and have looked at every part.
       return errors.length > 0 ? t.failures(errors) : t.success(seen as A)
     },
@@ -123,11 +123,11 @@ export const closedRecord = <const R extends t.Props, const O extends t.Props>(
       Object.entries(value).every(([key, member]) => keys.includes(key) && member !== undefined),
     (value, context) => {
       const read = members.validate(value, context)
-      const errors = E.isLeft(read) ? read.left : []
+      const errors = isLeft(read) ? read.left : []
       const place = t.appendContext(t.appendContext(context, '0', members.types[0]), 'userId', Id)
       if (isRecord(value) && lacksUser(value))
         errors.push({ value: undefined, context: place, message: NO_USER })
-      if (E.isLeft(read) || errors.length > 0) return t.failures(errors)
+      if (isLeft(read) || errors.length > 0) return t.failures(errors)
       const given: Fields = read.right
       const present = keys.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const]))
       // The members as they were read, without those that may be absent and are.
@@ -162,7 +162,7 @@ const callCodec = <M extends t.Any, A, B>(
       for (const id of ['messageId', 'userId', 'anonymousId']) if (filled[id] === '') filled[id] = undefined
       for (const [key, fill] of Object.entries(FILL))
         if (key in required && filled[key] === undefined) filled[key] = fill()
-      return E.map(toEvent)(call.validate(filled, context))
+      return map(toEvent)(call.validate(filled, context))
     },
     event.encode.bind(event),
     event.type,

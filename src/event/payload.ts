@@ -5,8 +5,8 @@
  * @module
  */
 
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { randomUUID } from 'node:crypto'
+import { left, right, type Either } from '../core/either.ts'
 import { valueOr } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'

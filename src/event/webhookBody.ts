@@ -5,9 +5,8 @@
  * @module
  */
 
-import * as E from 'fp-ts/lib/Either.js'
-import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
+import { map, unlessThrows } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { closedRecord, members, type Forwarded, type KeysOf } from './model.ts'
 
@@ -108,11 +107,11 @@ export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
   (value): value is Forwarded =>
     // A value that is no event makes no body.
-    O.getOrElse(() => false)(O.tryCatch(() => WireBody.is(toWebhookBody(value as Forwarded)))),
+    unlessThrows(() => WireBody.is(toWebhookBody(value as Forwarded))) ?? false,
   (input, context) => {
     // Its faults are those of the union, which name `type` and the kinds.
     const place = context.map((entry) => (entry === context.at(-1) ? { ...entry, type: WireBody } : entry))
-    return E.map(fromWire)(WireBody.validate(input, place))
+    return map(fromWire)(WireBody.validate(input, place))
   },
   toWebhookBody,
 )

@@ -1,4 +1,4 @@
-import { isLeft, left, right, type Right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Right } from '../core/either.ts'
 import { partlyFailed, refused, valueOr, type Receipt, type Verdict } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'

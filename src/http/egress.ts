@@ -7,7 +7,7 @@
 
 import ipaddr from 'ipaddr.js'
 import { isIP, type LookupFunction } from 'node:net'
-import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, list, oneOf, option, optional, strict, type Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'

@@ -6,8 +6,7 @@
  */
 
 import { inspect } from 'node:util'
-import { getOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js'
-import * as O from 'fp-ts/lib/Option.js'
+import { isLeft, left, mapLeft, right, unlessThrows } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import {
   checked,
@@ -144,13 +143,13 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefi
   if (DROPPED_OR_CHANGED.test(url))
     return ['must not have a backslash, a control character or white space: encode it with %']
   // Not `URL.canParse`: in Node 20 it refuses accents when it is compiled, after some thousand calls.
-  const parsed = O.tryCatch(() => new URL(url))
-  if (O.isNone(parsed)) return ['is not a URL: it must look like https://receiver.example/hook']
-  const { protocol, username, password, hostname } = parsed.value
+  const parsed = unlessThrows(() => new URL(url))
+  if (parsed === undefined) return ['is not a URL: it must look like https://receiver.example/hook']
+  const { protocol, username, password, hostname } = parsed
   if (protocol !== 'http:' && protocol !== 'https:') return ['must begin with http:// or https://']
   if (hostname.length > MAX_HOST) return [`must have a host of at most ${String(MAX_HOST)} characters`]
-  const rules = getOrElse<unknown, Egress>(() => 'network')(decodeOptions(egressOption, egress))
-  const reason = guardOf(rules).host(hostname)
+  const rules = decodeOptions(egressOption, egress)
+  const reason = guardOf(isLeft(rules) ? 'network' : rules.right).host(hostname)
   return [
     username === '' && password === '' ? undefined : CREDENTIALS,
     reason === undefined ? undefined : `points to an address that is not allowed: ${reason}`,

@@ -1,8 +1,8 @@
-import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
 import type { Dispatcher } from 'undici'
 // From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
 import Client from 'undici/lib/dispatcher/client.js'
+import { left } from '../core/either.ts'
 import { byteBuffer, type ByteBuffer } from '../core/byteBuffer.ts'
 import { backgroundClock, type Cancel } from '../core/clock.ts'
 import { ownContext } from '../core/ownContext.ts'

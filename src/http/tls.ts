@@ -1,5 +1,5 @@
-import { left, right } from 'fp-ts/lib/Either.js'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { left, right } from '../core/either.ts'
 import { valueOr } from '../core/failure.ts'
 import { decodeOptions, list, option, optional, strict, type Option } from '../core/options.ts'
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { show as showFailure, type Failure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'

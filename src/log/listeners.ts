@@ -1,6 +1,6 @@
-import { constVoid } from 'fp-ts/lib/function.js'
 import diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
+import { constVoid } from '../core/either.ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { channelName, debugListener, isDebugOn } from './debug.ts'
 import type { Listener, LogEvent } from './logEvent.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Either } from 'fp-ts/lib/Either.js'
+import type { Either } from '../core/either.ts'
 import { codeOf, valueOr, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal, Threw } from '../core/refusal.ts'

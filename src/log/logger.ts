@@ -5,8 +5,7 @@
  * @module
  */
 
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid, isLeft } from '../core/either.ts'
 import { partsOf, show, type Failure } from '../core/failure.ts'
 import { anyOf, checkOptions, methods, oneOf, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Option } from '../core/options.ts'

@@ -1,5 +1,5 @@
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, takeUntil } from 'rxjs'
+import { left, right, type Either } from '../core/either.ts'
 import { answerOn, answersOf, carry, joinedAnswer, withAnswer, type SourceAnswer } from '../core/carry.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'

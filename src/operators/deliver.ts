@@ -1,5 +1,5 @@
-import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
+import { isLeft, left, type Either } from '../core/either.ts'
 import { whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { answerOn, lastFailureOf, STORED, type SourceAnswer } from '../core/carry.ts'
 import { messageOf } from '../core/failure.ts'

@@ -1,5 +1,5 @@
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { left, right, type Either } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { carry } from '../core/carry.ts'
 import { isRecord, kindOf } from '../core/json.ts'

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
+import { left, right, type Either } from '../core/either.ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { answerOn, carry, divided, withAnswer } from '../core/carry.ts'
 import { drainLoop } from '../core/drainLoop.ts'

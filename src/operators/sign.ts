@@ -1,5 +1,5 @@
-import { right } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { right } from '../core/either.ts'
 import { carry } from '../core/carry.ts'
 import { kindOf } from '../core/json.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'

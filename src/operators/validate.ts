@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
-import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import { map, type Observable } from 'rxjs'
+import { isLeft, left, type Either } from '../core/either.ts'
 import { carry } from '../core/carry.ts'
 import { hasFunctions, kindOf } from '../core/json.ts'
 import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'

@@ -6,7 +6,7 @@
 import diagnostics from 'node:diagnostics_channel'
 import { context, metrics, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Context, Meter, Span, Tracer } from '@opentelemetry/api'
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, flag, methods, oneOf, optional, strict, withDefault } from '../core/options.ts'

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isLeft, left, type Left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'

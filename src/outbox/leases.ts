@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { partition } from 'fp-ts/lib/ReadonlyArray.js'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { isRecord } from '../core/json.ts'
 import { queue } from '../core/queue.ts'
@@ -176,8 +175,8 @@ export const leases = <A>(
       at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false),
     /** Takes out the new entries that are in no delivery and of which `isLost` says so. */
     recall: (isLost: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> => {
-      const { left: kept, right: recalled } = partition(isLost)([...at.fresh.drain()])
-      for (const entry of kept) at.fresh.push(entry)
+      const recalled: Array<Entry<A>> = []
+      for (const entry of [...at.fresh.drain()]) (isLost(entry) ? recalled : at.fresh).push(entry)
       book.left(recalled.length)
       return recalled
     },

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isRight, left, right, type Either } from '../core/either.ts'
 import { fullIn, type Full } from '../core/refusal.ts'
 import { steady, systemClock, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'

@@ -1,4 +1,4 @@
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, type Clock } from '../core/clock.ts'
 import { nothingToCancel } from '../sink/layer.ts'

@@ -9,7 +9,7 @@
  * @module
  */
 
-import type { Either } from 'fp-ts/lib/Either.js'
+import type { Either } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel } from '../core/clock.ts'
 import { hasFunctions } from '../core/json.ts'

@@ -10,8 +10,8 @@
  *
  * @module
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { alarm, isTurnOver, nextTurn } from '../core/clock.ts'
 import { refused, type Failure } from '../core/failure.ts'

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { fullIn, type Bounds, type Full } from '../core/refusal.ts'
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'

@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import type { Random } from '../core/clock.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'

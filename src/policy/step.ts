@@ -4,8 +4,7 @@
  * @module
  */
 
-import { isRight } from 'fp-ts/lib/Either.js'
-import { lefts } from 'fp-ts/lib/ReadonlyArray.js'
+import { isRight, lefts } from '../core/either.ts'
 import type { Random } from '../core/clock.ts'
 import { carried, earliestRetry, expired as expiredFailure, isRetryable, partsOf } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'

@@ -1,6 +1,6 @@
 /** OpenAPI 3.1 and AsyncAPI 3.0 of webhooks, out of the codecs that make their bodies. */
-import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
+import { isRight, left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
 import { WireBody } from '../event/webhookBody.ts'
 import { schemaIn, type JsonSchema } from './jsonSchema.ts'

@@ -1,6 +1,6 @@
 /** JSON Schema of io-ts codecs. Codecs are known by `_tag`: a host may have a second copy of io-ts. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
+import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
 import { JsonObject, toFaults, type Finding, type Key } from '../event/json.ts'
 import { messageIdLength } from '../event/limits.ts'

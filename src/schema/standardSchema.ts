@@ -1,6 +1,6 @@
 /** Standard Schema (standardschema.dev), both ways. Its types are copied, as the specification asks. */
-import { constVoid } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts'
+import { constVoid } from '../core/either.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
 /** One finding of a Standard Schema. @inline */

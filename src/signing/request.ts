@@ -5,8 +5,7 @@
  * @module
  */
 
-import { right, type Either } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { STANDARD_HEADERS, standardVerifierOf, type StandardSecrets } from './standard.ts'
 import { failed, verifierOf, type Mismatch, type Secrets, type VerifiedRequest } from './verify.ts'

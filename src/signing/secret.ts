@@ -6,7 +6,7 @@
  */
 
 import { createHmac, hash } from 'node:crypto'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
 

@@ -1,6 +1,6 @@
 /** Standard Webhooks: signatures over id, time and body, so that a receiver can refuse an old request. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
 import { knownSigner, sealed, type Secret } from './secret.ts'

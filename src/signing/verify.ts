@@ -5,8 +5,7 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import * as O from 'fp-ts/lib/Option.js'
+import { left, right, unlessThrows, type Either } from '../core/either.ts'
 import type { Signer } from '../event/payload.ts'
 import { signerFrom, type Secret } from './secret.ts'
 
@@ -77,10 +76,10 @@ export type Verify = (body: string | Uint8Array) => Either<Mismatch, Verified>
 const MAX_REWRITTEN = 64_000
 
 /** The body in the form of `JSON.stringify`. */
-const rewritten = (body: string | Uint8Array): O.Option<string> =>
+const rewritten = (body: string | Uint8Array): string | undefined =>
   body.length > MAX_REWRITTEN
-    ? O.none
-    : O.tryCatch(() => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
+    ? undefined
+    : unlessThrows(() => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
 
 /**
  * Verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an
@@ -112,9 +111,10 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
   return right((body) => {
     const secret = positionOf(body)
     if (secret >= 0) return right({ _tag: 'Verified', secret })
+    const other = rewritten(body)
     return failed(
       'mismatch',
-      O.exists((other: string) => positionOf(other) >= 0)(rewritten(body))
+      other !== undefined && positionOf(other) >= 0
         ? 'the raw body does not match, but its re-serialised form does: something on the way ' +
             'wrote the JSON anew, or the sender signs another form than it sends; give the bytes as ' +
             'they arrived, or use verifyParsed'
@@ -172,7 +172,7 @@ export const verifyParsed = (
   const verifier = verifierOf(secrets, signature)
   if (verifier._tag === 'Left') return verifier
   // For undefined, functions and symbols `JSON.stringify` answers undefined, though its type says string.
-  const text = O.toUndefined(O.tryCatch(() => JSON.stringify(body)))
+  const text = unlessThrows(() => JSON.stringify(body))
   if (text !== undefined) return verifier.right(text)
   return failed('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?')
 }

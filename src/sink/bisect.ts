@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import { steady } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { isFinal, isRetryable, messageOf, partlyFailed, retryable, wasStarted } from '../core/failure.ts'

@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import { isRetryable, retryable, wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'

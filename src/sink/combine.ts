@@ -5,9 +5,7 @@
  * @module
  */
 
-import * as E from 'fp-ts/lib/Either.js'
-import { eqStrict } from 'fp-ts/lib/Eq.js'
-import * as RA from 'fp-ts/lib/ReadonlyArray.js'
+import { isRight, left, lefts, right } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
@@ -39,7 +37,7 @@ interface Rules {
   readonly together: (verdicts: ReadonlyArray<Verdict>, name: string, names: ReadonlyArray<string>) => Verdict
 }
 
-const NOT_ASKED_IN_TIME: Verdict = E.left(
+const NOT_ASKED_IN_TIME: Verdict = left(
   retryable('late', { detail: 'the deadline came before it was asked; no request was sent' }),
 )
 
@@ -56,8 +54,11 @@ const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArra
   )
 }
 
+const contentOf = (verdict?: Verdict) => verdict && (isRight(verdict) ? verdict.right : verdict.left)
+
 /** Whether the sinks answered the very same failures and receipts. */
-const sameVerdicts = RA.getEq<Verdict>(E.getEq(eqStrict, eqStrict))
+const sameVerdicts = (some: ReadonlyArray<Verdict>, others: ReadonlyArray<Verdict>): boolean =>
+  some.length === others.length && some.every((each, at) => contentOf(each) === contentOf(others[at]))
 
 /** Closes all at the same time, and waits for all before it fails with the first error. */
 export const closeAll = async <A>(
@@ -87,8 +88,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
 
   const together = (answers: ReadonlyArray<Verdict | undefined>): Verdict => {
     const verdicts = answers.filter((answer) => answer !== undefined)
-    if (lastFailed !== undefined && sameVerdicts.equals(lastFailed.verdicts, verdicts))
-      return lastFailed.verdict
+    if (lastFailed !== undefined && sameVerdicts(lastFailed.verdicts, verdicts)) return lastFailed.verdict
     const verdict = rules.together(verdicts, name, names)
     if (verdict._tag === 'Left') lastFailed = { verdicts, verdict }
     return verdict
@@ -150,7 +150,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
               where: called,
               error: defect,
             })
-            answer(at, E.left(retryable('defect', { detail: messageOf(defect) })))
+            answer(at, left(retryable('defect', { detail: messageOf(defect) })))
             end()
           },
         })
@@ -194,10 +194,10 @@ const FIRST_SUCCESS: Rules = {
   before: (lastFailure, sink) => {
     const causes = lastFailure._tag === 'AllFailed' ? lastFailure.causes : []
     const cause = causes.find((each) => each.sink === sink)
-    return cause && E.left(cause.failure)
+    return cause && left(cause.failure)
   },
   together: (verdicts, _, names) =>
-    E.left(allFailed(RA.zipWith(names, RA.lefts(verdicts), (sink, failure) => ({ sink, failure })))),
+    left(allFailed(lefts(verdicts).map((failure, at) => ({ sink: names[at] ?? '', failure })))),
 }
 
 const FAILOVER: Rules = { ...FIRST_SUCCESS, called: 'failover', separator: ' > ', isInTurn: true }
@@ -212,9 +212,9 @@ const TO_ALL: Rules = {
     return verdicts.find((each) => each.sink === sink)?.verdict
   },
   together: (verdicts, name, names) =>
-    verdicts.every(E.isRight)
-      ? E.right({ sink: name })
-      : E.left(notAll(RA.zipWith(names, verdicts, (sink, verdict) => ({ sink, verdict })))),
+    verdicts.every(isRight)
+      ? right({ sink: name })
+      : left(notAll(verdicts.map((verdict, at) => ({ sink: names[at] ?? '', verdict })))),
 }
 
 /**

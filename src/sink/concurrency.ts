@@ -1,5 +1,5 @@
-import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { left } from '../core/either.ts'
 import { isTurnOver, nextTurn, steady, type Cancel } from '../core/clock.ts'
 import { drainLoop, type DrainLoop } from '../core/drainLoop.ts'
 import { retryable, type Verdict } from '../core/failure.ts'

@@ -1,5 +1,5 @@
-import { right } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { right } from '../core/either.ts'
 import { perClock, steady, type Cancel } from '../core/clock.ts'
 import type { Receipt, Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'

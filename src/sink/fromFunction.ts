@@ -1,5 +1,5 @@
-import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { left, right } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
 import { isFailure, isVerdict, messageOf, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'

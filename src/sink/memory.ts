@@ -1,5 +1,5 @@
 /** `headrace/sinks/memory`: a sink that holds its items. @module */
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from '../core/either.ts'
 import { refused } from '../core/failure.ts'
 import { checkOptions, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeSink } from './layer.ts'

@@ -1,8 +1,7 @@
 /** `headrace/sinks/ndjson`: a sink that writes lines. @module */
-import * as E from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { codeOf, refused, retryable, sinkClosed, type Failure, type Refused } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, text } from '../core/options.ts'
@@ -124,14 +123,14 @@ const outputOptions = strict({
   format: optional(func()),
 })
 
-const badFormat = (detail: string): E.Either<Refused, string> => E.left(refused('format', { detail }))
+const badFormat = (detail: string): Either<Refused, string> => left(refused('format', { detail }))
 
 /** The line of an item. An error of `format` may quote the item, so only its kind is reported. */
-const formatted = <A>(item: A, format: (item: A) => string): E.Either<Refused, string> => {
+const formatted = <A>(item: A, format: (item: A) => string): Either<Refused, string> => {
   try {
     const line: unknown = format(item)
     if (typeof line !== 'string') return badFormat('the item has no JSON form')
-    return line.includes('\n') ? badFormat('a line must not contain a line break') : E.right(line)
+    return line.includes('\n') ? badFormat('a line must not contain a line break') : right(line)
   } catch (error) {
     return badFormat(`format threw ${error instanceof Error ? error.name : typeof error}`)
   }
@@ -160,8 +159,8 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   const write = (item: A, clock: Clock): string =>
     isPayload(item) ? bodyOf(item, clock.now()) : JSON.stringify(item)
   const output = typeof target === 'string' ? lineFile(target) : lineStream(target)
-  const written = E.right({ sink: name })
-  const ended = E.left(refused('closed', { detail: 'the stream is closed' }))
+  const written = right({ sink: name })
+  const ended = left(refused('closed', { detail: 'the stream is closed' }))
 
   const failureOf = (error: Error): Failure =>
     (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', {
@@ -184,13 +183,13 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   return makeSink<A>(
     name,
     (item, attempt, observer) => {
-      if (closing !== undefined) return answer(observer, E.left(sinkClosed(name, nowOf(attempt))))
+      if (closing !== undefined) return answer(observer, left(sinkClosed(name, nowOf(attempt))))
       const line = output.isOpen()
         ? formatted(item, format ?? ((each) => write(each, clockOf(attempt))))
         : ended
-      if (E.isLeft(line)) return answer(observer, line)
+      if (isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
-        answer(observer, error instanceof Error ? E.left(failureOf(error)) : written)
+        answer(observer, error instanceof Error ? left(failureOf(error)) : written)
       })
       return nothingToCancel
     },

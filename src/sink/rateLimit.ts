@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, wholeNumber } from '../core/options.ts'
 import { gateLayer } from './layer.ts'

@@ -1,5 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
-import { lefts } from 'fp-ts/lib/ReadonlyArray.js'
+import { left, lefts } from '../core/either.ts'
 import { retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'

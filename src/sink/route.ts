@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable, type Verdict } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, func, strict, text, wholeNumber, withDefault } from '../core/options.ts'

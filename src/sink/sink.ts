@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import type { Either } from '../core/either.ts'
 import { steady, systemClock, type Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from '../core/either.ts'
 import { refused, retryable, type Verdict } from '../core/failure.ts'
 import { list, oneOf, strict, wholeNumber, type Option } from '../core/options.ts'
 import { MAX_HOLD } from './retryAfterGate.ts'

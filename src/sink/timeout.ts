@@ -1,5 +1,5 @@
-import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { left } from '../core/either.ts'
 import { nextTurn, perClock, type Cancel, type Clock } from '../core/clock.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'

@@ -1,7 +1,6 @@
 /** `headrace/sources/acknowledged`: messages of a broker, each answered once. @module */
-import { right, type Either } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import { concatMap, defer, Observable, Subject, type OperatorFunction } from 'rxjs'
+import { constVoid, right, type Either } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'

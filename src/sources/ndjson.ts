@@ -1,6 +1,6 @@
 /** `headrace/sources/ndjson`: a source of the lines of a file or stream. @module */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Buffer, isUtf8 } from 'node:buffer'
+import { left, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { jsonFault } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'

@@ -1,5 +1,5 @@
 /** `headrace/sources/push`: a bounded source that a program pushes into. @module */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, tooLarge, type Closed, type Full, type TooLarge } from '../core/refusal.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'

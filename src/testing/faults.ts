@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import {

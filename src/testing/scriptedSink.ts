@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../core/either.ts'
 import { steady, type Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, func, guarded, optional, strict, withDefault } from '../core/options.ts'

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid, isLeft, isRight, left, right, type Either } from '../../core/either.ts'
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'

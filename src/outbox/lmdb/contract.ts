@@ -1,5 +1,5 @@
-import type { Either } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
+import type { Either } from '../../core/either.ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
 import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from '../../core/either.ts'
 import { fullIn, type Bounds, type Full } from '../../core/refusal.ts'
 import { isDead, type Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'

@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../../core/either.ts'
 import { isRecord, kindOf, type Fields } from '../../core/json.ts'
 import { faultText } from '../../core/refusal.ts'
 import { faultsOf } from '../../event/codecFaults.ts'

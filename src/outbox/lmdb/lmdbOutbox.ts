@@ -1,8 +1,7 @@
 import type * as t from 'io-ts'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
+import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { steady, systemClock } from '../../core/clock.ts'
 import {
   checkOptions,

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { left, right, type Either } from '../../core/either.ts'
 import { codeOf } from '../../core/failure.ts'
 
 /** A lock file without content is being written, unless it is older: a power failure may leave one. */

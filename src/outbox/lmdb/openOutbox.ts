@@ -1,6 +1,5 @@
 /** The option `outbox` of a client, a destination and a collector. */
-import { left, right } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid, left, right } from '../../core/either.ts'
 import { isPromiseLike } from '../../core/awaitable.ts'
 import { messageOf } from '../../core/failure.ts'
 import { isRecord, kindOf } from '../../core/json.ts'

@@ -10,10 +10,10 @@
  *
  * @module
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
+import { isLeft } from '../../core/either.ts'
 import { codeOf, messageOf, valueOr } from '../../core/failure.ts'
 import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'

@@ -1,4 +1,4 @@
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid } from '../../core/either.ts'
 import { backgroundClock, type Cancel, type Clock } from '../../core/clock.ts'
 import type { PostgresPool } from './statements.ts'
 

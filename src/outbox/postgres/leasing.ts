@@ -1,4 +1,4 @@
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid } from '../../core/either.ts'
 import { queue as queueOf } from '../../core/queue.ts'
 import type { Entry, LeaseLimits } from '../outbox.ts'
 import type { AskServer, LeasedRow } from './statements.ts'

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { constVoid } from 'fp-ts/lib/function.js'
 import { createHash } from 'node:crypto'
+import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { backgroundClock, inTime, systemClock, type Cancel, type Clock } from '../../core/clock.ts'
 import * as option from '../../core/options.ts'
 import { ownContext } from '../../core/ownContext.ts'

@@ -1,4 +1,4 @@
-import { constVoid } from 'fp-ts/lib/function.js'
+import { constVoid } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isDead } from '../../core/outcome.ts'
 import { batched } from '../batched.ts'

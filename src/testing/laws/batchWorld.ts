@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
+import { left, right, type Either } from '../../core/either.ts'
 import type { ObservableEither } from '../../core/outcome.ts'
 import type { Refusal, Threw } from '../../core/refusal.ts'
 import { frameBytes, type BatchPayload, type Frame, type Payload } from '../../event/payload.ts'

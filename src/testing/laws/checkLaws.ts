@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { createContext, runInContext } from 'node:vm'
-import { right } from 'fp-ts/lib/Either.js'
+import { right } from '../../core/either.ts'
 import { systemClock, systemRandom } from '../../core/clock.ts'
 import { messageOf, valueOr } from '../../core/failure.ts'
 import { checkOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
-import { isLeft, isRight, tryCatch } from 'fp-ts/lib/Either.js'
+import { tryCatch } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
+import { isLeft, isRight } from '../../core/either.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { showPath } from '../../event/json.ts'
 import { holds, same, law, lawsOver, type Law } from './law.ts'

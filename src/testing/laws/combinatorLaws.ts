@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { isRight, left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from '../../core/either.ts'
 import { allFailed, earliestRetry, isFinal, notAll, retryable } from '../../core/failure.ts'
 import type { Failure, Verdict } from '../../core/failure.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'

@@ -1,7 +1,7 @@
 /** Input that is wrong in one place, with the place and the reason. */
 import * as fc from 'fast-check'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
+import { isLeft } from '../../core/either.ts'
 import { isRecord, kindOf } from '../../core/json.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { showPath, type Key } from '../../event/json.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import { right } from 'fp-ts/lib/Either.js'
 import { EMPTY, of } from 'rxjs'
+import { right } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
 import { deliver } from '../../operators/deliver.ts'
 import { both, exponential, limitRetries } from '../../policy/retryPolicy.ts'

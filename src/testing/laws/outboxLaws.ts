@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { identity } from 'fp-ts/lib/function.js'
 import { partitionWithIndex, separate, unzip, zip } from 'fp-ts/lib/ReadonlyArray.js'
+import { isLeft } from '../../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../../core/awaitable.ts'
 import { expired, messageOf, refused, retryable } from '../../core/failure.ts'
 import { delivered, dropped, expired as expiredOutcome, rejected } from '../../core/outcome.ts'

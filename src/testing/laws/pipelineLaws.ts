@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { isRight } from 'fp-ts/lib/Either.js'
 import { concatMap, defer, from, tap, type Observable } from 'rxjs'
 import { inspect } from 'node:util'
+import { isRight } from '../../core/either.ts'
 import { isFinal, type Verdict } from '../../core/failure.ts'
 import { checkOptions, func, optional, strict } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'

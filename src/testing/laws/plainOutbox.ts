@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { partition } from 'fp-ts/lib/ReadonlyArray.js'
+import { isRight, left, right } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isDead, type Outcome } from '../../core/outcome.ts'
 import { full } from '../../core/refusal.ts'

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { left } from 'fp-ts/lib/Either.js'
+import { left } from '../../core/either.ts'
 import { retryable } from '../../core/failure.ts'
 import * as parts from '../../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../policy/retryPolicy.ts'

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { isRight, left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from '../../core/either.ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import { refused, retryable } from '../../core/failure.ts'
 import { newId } from '../../event/payload.ts'

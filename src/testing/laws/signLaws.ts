@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
-import { isLeft, tryCatch, type Either } from 'fp-ts/lib/Either.js'
+import { tryCatch } from 'fp-ts/lib/Either.js'
 import { createHmac } from 'node:crypto'
+import { isLeft, type Either } from '../../core/either.ts'
 import { isRecord } from '../../core/json.ts'
 import { holds, same, lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
