@@ -26,13 +26,4 @@ export const mapLeft =
 export const lefts = <E>(all: ReadonlyArray<Either<E, unknown>>): ReadonlyArray<E> =>
   all.flatMap((each) => (isLeft(each) ? [each.left] : []))
 
-/** The value, or undefined if `run` throws. */
-export const unlessThrows = <A>(run: () => A): A | undefined => {
-  try {
-    return run()
-  } catch {
-    return undefined
-  }
-}
-
 export const constVoid = (): void => undefined
