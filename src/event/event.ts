@@ -232,14 +232,35 @@ const timestamps = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => 
   }
 }
 
-/** The keys that calls of a kind may have. */
-const KEYS_OF_KIND = new Map<string, ReadonlySet<string>>(
+/** The keys that calls of a kind may have, and those of the last call that had no other. */
+interface KnownKeys {
+  readonly all: ReadonlySet<string>
+  before: ReadonlyArray<string>
+}
+
+const KEYS_OF_KIND = new Map<string, KnownKeys>(
   kinds.types.map(({ type: { types } }) => {
     const [required, optional] = types
-    const keys = new Set([...Object.keys(required.props), ...Object.keys(optional.props)])
-    return [required.props.type.value, required.props.type.value === 'page' ? keys.add('traits') : keys]
+    const type = required.props.type.value
+    const more = type === 'page' ? ['traits'] : []
+    const all = new Set([...Object.keys(required.props), ...Object.keys(optional.props), ...more])
+    return [type, { all, before: [] }]
   }),
 )
+
+/** Whether the keys are those of the call before. Looking up each key took 10 % of a client. */
+const areKnown = (input: unknown, { before }: KnownKeys): boolean => {
+  let at = 0
+  for (const key in input as Fields) if (key !== before[at++]) return false
+  return true
+}
+
+const unknownKeys = (input: unknown, known: KnownKeys): ReadonlyArray<string> => {
+  const keys = Object.keys(input ?? {})
+  const unknown = keys.filter((key) => !known.all.has(key))
+  if (unknown.length === 0) known.before = keys
+  return unknown
+}
 
 /**
  * Reads calls. With a `kind` the call need not name its type. `isListening`: whether unknown keys are of
@@ -279,7 +300,8 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     }
     if (findings.length > 0) return left(findings)
     if (onUnknownKeys !== undefined && isListening()) {
-      const keys = Object.keys(input ?? {}).filter((key) => !KEYS_OF_KIND.get(String(event.type))?.has(key))
+      const known = KEYS_OF_KIND.get(String(event.type))
+      const keys = known === undefined || areKnown(input, known) ? [] : unknownKeys(input, known)
       if (keys.length > 0) onUnknownKeys(keys)
     }
     // Without findings its type is one of the seven, and it has the members of its kind.

@@ -30,6 +30,8 @@ const SHOWN = 12
 const UNWELL = 0.05
 /** Ids in a second that are copied. More are held for a short time, and a copy costs as a step does. */
 const MAX_COPIES = 100
+/** Accepted events in a second that get a story. Of those behind them only failures are told. */
+const MAX_STORIES = 10_000
 
 /** Counts of these for each second: rings, one behind the other. */
 const [ACCEPTED, DELIVERED, DIED, ATTEMPTS, FAILED] = [0, SECONDS, 2 * SECONDS, 3 * SECONDS, 4 * SECONDS]
@@ -148,6 +150,8 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     waiting.push(history)
     return history
   }
+  /** Whether a success is only counted: it belongs to no event with a story. */
+  const isBusy = (): boolean => (counts[ACCEPTED + place] ?? 0) > MAX_STORIES && waiting.size() === 0
   /** Undefined for one that is not known while others wait: its story would have no beginning. */
   const historyOf = (item: unknown, at: number): History | undefined => {
     const id = idOf(item)
@@ -164,6 +168,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     if (step.kind === 'taken' || step.kind === 'failed') history.attempts++
   }
   const tell = (item: unknown, step: StoryStep, due?: number): void => {
+    if (step.kind === 'taken' && isBusy()) return
     const members = isRecord(item) ? item['members'] : undefined
     if (Array.isArray(members)) for (const member of members) tellOne(member, step, due)
     else tellOne(item, step, due)
@@ -196,7 +201,10 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const isDead = _tag === 'Rejected' || _tag === 'Expired'
     if (isDead) deadChanges++
     if (isDead || _tag === 'Delivered') count(isDead ? DIED : DELIVERED)
-    if (_tag === 'Delivered') receiverOf(outcome.receipt.sink).counts.firstWins++
+    if (_tag === 'Delivered') {
+      receiverOf(outcome.receipt.sink).counts.firstWins++
+      if (isBusy()) return
+    }
     const history = historyOf(item, at)
     if (history === undefined) return
     const why = isDead ? endReason(outcome.failure) : ''
@@ -241,6 +249,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         case 'Accepted': {
           const { item } = event
           count(ACCEPTED)
+          if ((counts[ACCEPTED + place] ?? 0) > MAX_STORIES) return
           // An id that comes again begins again.
           if (lastAccepted.at !== at) lastAccepted = { at, kind: 'accepted', amount: 0, about: '', why: '' }
           return addStep(begin(item, idOf(item), at), lastAccepted)

@@ -27,8 +27,9 @@ export const guardedStream = <T>(inner: Observable<T>, report: OnError): Observa
     // A Subscriber is RxJS's own: an operator, or `firstValueFrom`.
     if (first instanceof Subscriber) return inner.subscribe(first)
     const given = typeof first === 'function' ? { next: first, error, complete } : (first ?? {})
+    const next = (value: T): unknown => given.next?.(value)
     return inner.subscribe({
-      next: (value) => callSafely((each: T) => given.next?.(each), value, report),
+      next: (value) => callSafely(next, value, report),
       error: (failure: unknown) =>
         callSafely((each: unknown) => (given.error ?? report)(each), failure, report),
       complete: () => callSafely(() => given.complete?.(), undefined, report),

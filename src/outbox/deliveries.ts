@@ -4,13 +4,12 @@
  * @module
  */
 import type { Observer } from 'rxjs'
-import { isLeft, left, type Left } from '../core/either.ts'
+import { constVoid, isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
 import type { ClosedBy } from '../event/payload.ts'
-import { allListeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
@@ -100,12 +99,12 @@ export const deliveries = <A, D>(
   save: (write: Write<A>) => void,
   ended: () => void,
 ) => {
-  const { sink, shape, retry, clock, random, name: from = 'deliver', onEvent, hears = () => true } = options
+  const { sink, shape, retry, clock, random, name: from = 'deliver' } = options
+  const { onEvent: log = constVoid, hears = () => true } = options
   const { toItem, isBatch, maxHold, attempted } = shape
   const now = steady(clock)
   const window = deadlineOf(retry)
   const subscribe = reportedTo(sink)
-  const log = allListeners(onEvent)
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown): void =>

@@ -5,10 +5,11 @@
  * @module
  */
 import { steady, type Clock } from '../core/clock.ts'
+import { constVoid } from '../core/either.ts'
 import { counters, type Outcome, type Totals } from '../core/outcome.ts'
 import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
-import { allListeners, callSafely } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { ages } from './ages.ts'
 import type { Ack, Entry, Outbox } from './outbox.ts'
@@ -79,6 +80,7 @@ export interface LedgerOptions<A> {
   readonly clock: Clock
   /** The name of the part: `from` of its log events. Default `deliver`. */
   readonly name?: string
+  /** One of `listeners`: it never throws. */
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: LogEvent['_tag']) => boolean
@@ -101,10 +103,9 @@ export const ledger = <A>(
   options: LedgerOptions<A>,
   changed: () => void,
 ) => {
-  const { clock, name: from = 'deliver', onEvent, hears = () => true, ended, settled } = options
-  const { isItem = () => true, tellsAge = false } = options
+  const { clock, name: from = 'deliver', onEvent: log = constVoid, hears = () => true } = options
+  const { ended, settled, isItem = () => true, tellsAge = false } = options
   const now = steady(clock)
-  const log = allListeners(onEvent)
   /** Others change it too: only the store knows what waits. */
   const isShared = outbox.watch !== undefined
   const counts = counters()
@@ -114,6 +115,8 @@ export const ledger = <A>(
   const reports = serialQueue()
   const drops: Array<Ended<A>> = []
   let isReportingDrop = false
+  /** `at` of the ends that are reported: one reading for a list. */
+  let endedAt = 0
   /** Entries that are leased: neither ended nor put back. */
   let leased = 0
   /** Items of calls that are not answered yet, and how many of them came out of the store and are counted. */
@@ -147,7 +150,7 @@ export const ledger = <A>(
   /** A flush hears of an end after the listeners. */
   const tell = ({ outcome, entry }: Ended<A>): void => {
     isReportingDrop = outcome._tag === 'Dropped'
-    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), from, outcome })
+    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: endedAt, from, outcome })
     if (entry !== undefined) settled?.(entry.id, outcome)
     callSafely(ended, outcome, listenerFailed)
     isReportingDrop = false
@@ -155,6 +158,7 @@ export const ledger = <A>(
     if (entry !== undefined) waits.ended(entry.id)
   }
   const reportDrops = inMicrotask(own, () => {
+    endedAt = now()
     for (const drop of drops.splice(0)) reports.take(tell, drop)
     changed()
   })
@@ -209,15 +213,21 @@ export const ledger = <A>(
     left: (entries: number): void => {
       leased -= entries
     },
-    /** A leased entry ended. Outcomes that a listener causes are reported after the one that it hears. */
-    end: (ack: Ack<A>): void => {
-      leased--
-      if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) return endedCorrupt(ack.entry.id)
-      counts.end(ack.outcome)
-      reports.take(tell, ack)
+    /** Leased entries ended. Outcomes that a listener causes are reported after the one that it hears. */
+    end: (acks: ReadonlyArray<Ack<A>>): void => {
+      endedAt = now()
+      for (const ack of acks) {
+        leased--
+        if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) endedCorrupt(ack.entry.id)
+        else {
+          counts.end(ack.outcome)
+          reports.take(tell, ack)
+        }
+      }
     },
     /** An item ended that was never enqueued. */
     endDead: (outcome: Outcome<A>): void => {
+      endedAt = now()
       counts.end(outcome)
       reports.take(tell, { outcome })
     },

@@ -84,7 +84,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const settled = (write: Write<A>, isStored: boolean): void => {
     if (isAcks(write)) {
       // A durable outbox hands the entries out again. For another one this is the last chance to report them.
-      for (const ack of write) if (isStored || isLost(ack.entry)) book.end(ack)
+      book.end(isStored ? write : write.filter(({ entry }) => isLost(entry)))
     } else if (!isStored) {
       book.left(-write.length)
       for (const { entry } of write) at.retries.push(entry)
@@ -275,7 +275,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         stopWaiting()
         book.leased(remaining)
         const unfinished = [...mine, ...remaining.map(ackOf)]
-        unfinished.forEach(book.end)
+        book.end(unfinished)
         book.afterReports(() => {
           state = 'aborted'
           lookLater.set(Infinity)

@@ -1,4 +1,5 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import * as fc from 'fast-check'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
 import { faultsOf } from '../../src/event/index.ts'
@@ -139,6 +140,28 @@ describe('eventReader', () => {
     expect(read({ userId: 'u' }, 'identify')).toMatchObject({ right: { type: 'identify', userId: 'u' } })
     expect(read({ type: 'track', userId: 'u' }, 'identify')).toMatchObject({ left: [{ steps: ['type'] }] })
     expect(read({ type: 'track', userId: 'u' })).toMatchObject({ left: [{ steps: ['event'] }] })
+  })
+
+  it('names the unknown keys of each call, whatever the keys of the call before', () => {
+    const known = { delete: ['messageId'], identify: ['messageId', 'traits', 'context'] }
+    const calls = fc.array(
+      fc.record({
+        type: fc.constantFrom<keyof typeof known>('delete', 'identify'),
+        keys: fc.shuffledSubarray(['messageId', 'traits', 'context', 'extra', 'toString']),
+      }),
+    )
+    fc.assert(
+      fc.property(calls, (list) => {
+        const dropped: Array<ReadonlyArray<string>> = []
+        const read = eventReader({ onUnknownKeys: (keys) => dropped.push(keys) })
+        for (const { type, keys } of list) {
+          const call = keys.map((key) => [key, key === 'messageId' ? 'm' : {}])
+          read({ ...Object.fromEntries(call), type, userId: 'u' })
+        }
+        const unknown = list.map(({ type, keys }) => keys.filter((key) => !known[type].includes(key)))
+        expect(dropped).toEqual(unknown.filter((keys) => keys.length > 0))
+      }),
+    )
   })
 
   it('looks for dropped keys only while there is a listener', () => {

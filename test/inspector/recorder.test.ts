@@ -106,6 +106,22 @@ it('tells every attempt between accepted and ended, or how many steps it left ou
     }),
   ))
 
+it('counts all events of a busy second, and tells of the first 10,000 and of those that fail', () => {
+  let at = 1e12
+  const memory = recorder(20_000, 'first', () => at)
+  const all = Array.from({ length: 12_000 }, (_, n) => n)
+  for (const n of all) memory.onEvent(eventOf('accept', n, at))
+  expect(memory.histories()).toBe(10_000)
+  for (const n of all) memory.onEvent(eventOf('end', n, at))
+  memory.onEvent(attempt(itemOf(13_000), at, 1, right({ sink: 'a' })))
+  expect([memory.histories(), memory.history('m9999')?.state]).toEqual([10_000, 'Delivered'])
+  memory.onEvent(eventOf('fail', 14_000, at))
+  memory.onEvent(eventOf('die', 15_000, at))
+  expect([memory.history('m14000')?.attempts, memory.history('m15000')?.state]).toEqual([1, 'Rejected'])
+  at += 1_000
+  expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([12_000, 12_000, 1])
+})
+
 it('explains an event in one line', () => {
   const memory = recorder(10, 'first')
   for (const kind of ['accept', 'fail', 'wait'] as const) memory.onEvent(eventOf(kind, 17, 9))
