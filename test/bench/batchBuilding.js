@@ -89,7 +89,7 @@ export const plans = Object.entries({ small: 40_000, middle: 10_000, big: 3_000 
   units,
   rounds: 25,
   warmUp: 8,
-  limits: Object.fromEntries(Object.keys(ours).map((name) => [name, 1.5])),
+  limits: size === 'middle' ? Object.fromEntries(Object.keys(ours).map((name) => [name, 1.4])) : {},
   // What one leaves behind, the next would clear away.
   apart: true,
 }))

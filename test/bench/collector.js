@@ -1,11 +1,13 @@
-// What a request costs a collector, its messages checked, encoded and given to a sink that takes them at once; against a bare
-// node:http server that parses the same JSON and answers 200. Beside it the least that a collector by hand would do.
+// What a request costs a collector, its messages checked, encoded and given to a sink that takes them at once; against the least that a
+// collector by hand does: it parses, checks each message, writes it as JSON once, keeps it, and answers 200.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import fastify from 'fastify'
 import { sink } from 'headrace'
 import { createCollector } from 'headrace/collector'
+import { z } from 'zod'
 
 const read = (request, use) => {
   const chunks = []
@@ -37,6 +39,53 @@ const served =
     }
   }
 
+const [FLOOR, COLLECTOR] = ['by hand: parse, check, stringify', 'collector']
+const [DEEP, TOP] = ['Fastify, zod of each value, stringify', 'Fastify, zod of the top, stringify']
+
+const isText = (value) => typeof value === 'string' && value !== ''
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isMessage = ({ type, messageId, timestamp, userId, event, properties, context }) =>
+  type === 'track' &&
+  [messageId, userId, event].every(isText) &&
+  (context === undefined || isObject(context)) &&
+  isObject(properties) &&
+  !Number.isNaN(Date.parse(timestamp))
+
+const batchOf = (value) => {
+  const record = z.record(z.string(), value)
+  return z.object({
+    batch: z.array(
+      z.object({
+        type: z.literal('track'),
+        messageId: z.string().min(1),
+        timestamp: z.iso.datetime(),
+        userId: z.string().min(1),
+        anonymousId: z.string().optional(),
+        event: z.string().min(1),
+        properties: record,
+        context: record.optional(),
+      }),
+    ),
+  })
+}
+
+const byFastify = (schema) =>
+  served(() => {
+    let taken = 0
+    let kept = []
+    const app = fastify({ bodyLimit: 1e6 })
+    app.post('/v1/batch', ({ body }) => {
+      kept = schema.parse(body).batch.map((message) => JSON.stringify(message))
+      taken += kept.length
+      return { ok: true }
+    })
+    const ready = app.ready()
+    return {
+      listener: (request, response) => void ready.then(() => app.routing(request, response)),
+      taken: () => taken,
+    }
+  })
+
 export const cases = {
   'bare node:http, JSON.parse': served(() => {
     let taken = 0
@@ -49,22 +98,29 @@ export const cases = {
       taken: () => taken,
     }
   }),
-  'bare, and one stringify a message': served(() => {
+  [FLOOR]: served(() => {
     let taken = 0
-    let bytes = 0
+    let kept = []
     return {
       listener: (request, response) =>
         read(request, ({ batch }) => {
+          const texts = []
           for (const message of batch) {
-            bytes += Buffer.byteLength(JSON.stringify(message))
-            taken++
+            if (!isMessage(message)) throw new TypeError('a message of the bench is none')
+            const text = JSON.stringify(message)
+            texts.push({ id: message.messageId, text, byteLength: Buffer.byteLength(text) })
           }
+          kept = texts
+          taken += kept.length
           answer(response)
         }),
-      taken: () => (bytes > 0 ? taken : 0),
+      taken: () => taken,
     }
   }),
-  collector: served(() => {
+  // The collector checks each value of the data too.
+  [DEEP]: byFastify(batchOf(z.json())),
+  [TOP]: byFastify(batchOf(z.unknown())),
+  [COLLECTOR]: served(() => {
     let taken = 0
     const taking = sink('taking', () => {
       taken++
@@ -78,18 +134,21 @@ export const cases = {
   }),
 }
 
-/** Of the bare server's rate; so at most the inverse of its cost. */
-const limits = { collector: 1 / 0.8 }
+const planOf = (size, count, cases, limits = {}) => ({
+  what: `${count} ${size}: `,
+  cases,
+  given: { size, count },
+  unit: 'µs CPU a request',
+  units: count === 20 ? 200 : 50,
+  rounds: 60,
+  warmUp: 10,
+  limits,
+})
 
-export const plans = ['small', 'middle'].flatMap((size) =>
-  [20, 200].map((count) => ({
-    what: `${count} ${size}: `,
-    cases: Object.keys(cases),
-    given: { size, count },
-    unit: 'µs CPU a request',
-    units: count === 20 ? 200 : 50,
-    rounds: 60,
-    warmUp: 10,
-    limits,
-  })),
-)
+export const plans = [
+  planOf('small', 20, [FLOOR, COLLECTOR, 'bare node:http, JSON.parse'], { [COLLECTOR]: 1.8 }),
+  planOf('small', 200, [FLOOR, COLLECTOR]),
+  planOf('middle', 20, [FLOOR, COLLECTOR]),
+  planOf('middle', 200, [FLOOR, COLLECTOR, 'bare node:http, JSON.parse'], { [COLLECTOR]: 1.3 }),
+  planOf('middle', 200, [DEEP, COLLECTOR, TOP], { [COLLECTOR]: 0.7 }),
+]

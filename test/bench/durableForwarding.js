@@ -4,6 +4,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { byDestination, byPool, byPromise } from './flows.js'
+import { hostCalls } from './senders.js'
 
 const IN_FLIGHT = 64
 
@@ -21,6 +22,7 @@ const byLmdb = ({ url, folder }) => {
   })
 }
 
+const [CLIENT, STORED] = ['client, outbox in memory', 'client, outbox on the disk']
 const [MEMORY, DISK, UNDICI, LMDB] = [
   'destination, outbox in memory',
   'destination, outbox on the disk',
@@ -28,16 +30,33 @@ const [MEMORY, DISK, UNDICI, LMDB] = [
   'by hand, undici and bare lmdb',
 ]
 
+/** A client in bursts of 2,000, 20 a batch. */
+const byClient = (options) => async (given) => {
+  const { createClient } = await import('headrace/client')
+  const client = createClient('wk', { endpoint: given.url, ...options(given) })
+  const inputs = hostCalls()
+  return async (units) => {
+    for (let sent = 0; sent < units;) {
+      const until = Math.min(units, sent + 2_000)
+      while (sent < until) client.track(inputs[sent++ % inputs.length])
+      const { accepted, delivered } = await client.flush()
+      if (accepted !== delivered) throw new Error(`${accepted} accepted, and ${delivered} delivered`)
+    }
+  }
+}
+
 export const cases = {
   [MEMORY]: ({ url }) => byDestination(url, IN_FLIGHT),
   [DISK]: ({ url, folder }) => byDestination(url, IN_FLIGHT, { outbox: { path: join(folder, 'ours') } }),
   [UNDICI]: ({ url }) => byPromise(IN_FLIGHT, byPool(url)),
   [LMDB]: byLmdb,
+  [CLIENT]: byClient(() => ({})),
+  [STORED]: byClient(({ folder }) => ({ outbox: { path: join(folder, 'client') } })),
 }
 
 export const plans = [
   {
-    cases: Object.keys(cases),
+    cases: [MEMORY, DISK, UNDICI, LMDB],
     ports: 1,
     requests: 1,
     units: 1_000,
@@ -48,4 +67,16 @@ export const plans = [
     bases: { [UNDICI]: UNDICI, [LMDB]: UNDICI },
     limits: { [DISK]: 0.6 },
   },
+  {
+    what: 'CPU: ',
+    cases: [DISK, MEMORY],
+    ports: 1,
+    requests: 1,
+    units: 1_000,
+    rounds: 60,
+    warmUp: 15,
+    atLeast: true,
+    limits: { [MEMORY]: 0.78 },
+  },
+  { cases: [CLIENT, STORED], ports: 1, requests: 1 / 20, units: 4_000, rounds: 60, warmUp: 15, apart: true },
 ]

@@ -31,7 +31,11 @@ export const cases = {
 const OWN = Object.keys(cases).filter((name) => name.startsWith('headrace'))
 const OTHERS = Object.keys(cases).filter((name) => name !== BASE && !OWN.includes(name))
 const plan = { ports: 1, requests: 1, units: 500 }
-const limits = { 'headrace, validate(Event)': 1.15, 'headrace, validate(ParsedEvent)': 1.15 }
+const limits = {
+  'headrace, validate(Event)': 1.2,
+  'headrace, validate(ParsedEvent)': 1.1,
+  'headrace, destination.send': 1.05,
+}
 
 export const plans = [
   { ...plan, cases: [BASE, ...OWN], rounds: 120, warmUp: 30, limits },

@@ -1,9 +1,7 @@
 // What an inspector costs for an event: nothing listens, a listener that does nothing, and the recorder of an inspector. Each case has a
-// process of its own; rounds alternate. The load of the machine is printed beside the figures.
-import { loadavg } from 'node:os'
+// process of its own; rounds alternate.
 import { inspector } from 'headrace/inspector'
 import { byDestination } from './flows.js'
-import { measure } from './measure.js'
 import { hostCalls, senders } from './senders.js'
 
 const NONE = 'nothing listens'
@@ -50,21 +48,7 @@ const planOf = (part, more) => ({
   limits: { [part + RECORDER]: 1.08 },
   ...more,
 })
-export const plans = []
-
-const comparisons = [
+export const plans = [
   planOf('a destination: ', { requests: 1, units: 2_000 }),
   planOf('a client, 20 a batch: ', { requests: 1 / 20, units: 10_000 }),
 ]
-
-/** With the load beside the figures. */
-export const run = async ({ rounds }) => {
-  const rows = []
-  for (const plan of comparisons) {
-    const load = () => loadavg()[0].toFixed(1)
-    const before = load()
-    const found = await measure('inspector', plan, rounds)
-    rows.push(...found.map((row) => ({ ...row, unit: `${row.unit}, load ${before}-${load()}` })))
-  }
-  return rows
-}

@@ -1,6 +1,8 @@
-// `npm run bench -- [NAME ...] [--json FILE] [--rounds N]`: runs the benches and prints what they found.
+// `npm run bench -- [NAME ... | all | release] [--json FILE] [--rounds N] [--processes N]`: runs the benches and prints what they found.
+// `all` takes five rounds of each in one process; `release` eleven rounds in five processes after each other, as a figure for a release does.
+// `node test/bench/page.js FILE` compares a FILE with the tables of docs/performance.md, and `--write` writes them.
 import { writeFile } from 'node:fs/promises'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { measure } from './measure.js'
 
@@ -26,13 +28,14 @@ const { values, positionals } = parseArgs({
   options: {
     json: { type: 'string' },
     rounds: { type: 'string' },
+    processes: { type: 'string' },
   },
 })
 
 const number = (value) =>
   value === undefined ? '' : value.toLocaleString('en', { maximumSignificantDigits: value < 1 ? 2 : 4 })
 
-const lineOf = ({ what, figure, unit, ratio, low, high, target, met }) => {
+const lineOf = ({ what, figure, unit, ratio, low, high, user, target, met }) => {
   const spread = low === undefined ? '' : ` (${low.toFixed(2)}-${high.toFixed(2)})`
   const times = ratio === undefined ? '' : `${ratio.toFixed(2)}x${spread}`
   const verdict = met === undefined ? '' : met ? 'met' : 'MISSED'
@@ -41,6 +44,7 @@ const lineOf = ({ what, figure, unit, ratio, low, high, target, met }) => {
     number(figure).padStart(9),
     unit.padEnd(22),
     times.padEnd(20),
+    (user === undefined ? '' : `user ${user.toFixed(2)}x`).padEnd(11),
     (target ?? '').padEnd(14),
     verdict,
   ]
@@ -48,14 +52,18 @@ const lineOf = ({ what, figure, unit, ratio, low, high, target, met }) => {
     .trimEnd()
 }
 
-const unknown = positionals.filter((name) => !benches.includes(name))
+const wholes = { all: { rounds: 5, processes: 1 }, release: { rounds: 11, processes: 5 } }
+const [whole, ...more] = positionals.map((name) => wholes[name])
+const unknown = positionals.filter((name) => !benches.includes(name) && !(whole && more.length === 0))
 if (unknown.length > 0) {
-  console.error(`no such bench: ${unknown.join(', ')}; there are ${benches.join(', ')}`)
+  console.error(
+    `no such bench: ${unknown.join(', ')}; there are ${benches.join(', ')}, or one of all, release`,
+  )
   process.exit(2)
 }
-const chosen = positionals.length > 0 ? positionals : benches
-
-const asked = values.rounds && Number(values.rounds)
+const chosen = whole || positionals.length === 0 ? benches : positionals
+const asked = whole?.rounds ?? (values.rounds && Number(values.rounds))
+const processes = whole?.processes ?? Number(values.processes ?? 1)
 
 /** The rows of one bench. `--rounds` is for its first plan; the others keep their share. */
 const rowsOf = async (name) => {
@@ -63,19 +71,29 @@ const rowsOf = async (name) => {
   const rows = []
   for (const plan of plans) {
     const rounds = asked && Math.ceil((plan.rounds * asked) / plans[0].rounds)
-    rows.push(...(await measure(name, plan, rounds)))
+    rows.push(...(await measure(name, plan, rounds, processes)))
   }
-  return run === undefined ? rows : [...rows, ...(await run({ rounds: asked }))]
+  return run === undefined ? rows : [...rows, ...(await run({ rounds: asked, processes }))]
 }
 
+const load = () => loadavg()[0].toFixed(1)
 const found = {}
+const start = performance.now()
 for (const name of chosen) {
-  console.log(`\n${name}`)
-  found[name] = await rowsOf(name)
-  for (const row of found[name]) console.log(`  ${lineOf(row)}`)
+  const [before, began] = [load(), performance.now()]
+  const rows = await rowsOf(name)
+  found[name] = { rows, load: `${before} to ${load()}` }
+  console.log(`\n${name} (load ${found[name].load}, ${((performance.now() - began) / 1_000).toFixed(0)} s)`)
+  for (const row of rows) console.log(`  ${lineOf(row)}`)
 }
+console.log(`\n${((performance.now() - start) / 60_000).toFixed(1)} minutes`)
 
 if (values.json !== undefined) {
-  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length }
+  const machine = {
+    node: process.version,
+    cpu: cpus()[0]?.model,
+    cores: cpus().length,
+    date: new Date().toISOString().slice(0, 10),
+  }
   await writeFile(values.json, `${JSON.stringify({ machine, found }, null, 2)}\n`)
 }

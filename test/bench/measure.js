@@ -23,10 +23,10 @@
  * @property {Record<string, string>} [bases] what a case is compared with, if not with the first one
  *
  * @typedef {{ what: string, figure: number, unit: string, ratio?: number, low?: number, high?: number, target?: string,
- *   met?: boolean }} Row one line of the table
+ *   met?: boolean, user?: number }} Row one line of the table; `user`: the ratio of user CPU time alone
  */
 import { fork } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -102,8 +102,8 @@ export const startCases = async (folder, bench, names, given) => {
   await answerOf(child)
   /** CPU microseconds a unit, and units a second. */
   const play = async (name, units) => {
-    const { cpu, rate } = await ask(child, { name, units })
-    return { cpu: cpu / units, rate }
+    const { cpu, user, rate } = await ask(child, { name, units })
+    return { cpu: cpu / units, user: user / units, rate }
   }
   return { play, stop: () => child.kill() }
 }
@@ -136,12 +136,14 @@ const rowOf = (plan, figures, name) => {
   const { cases, what = '', unit = 'µs CPU an event', rates, atLeast, limits = {}, bases = {} } = plan
   const by = rates ? 'rate' : 'cpu'
   const base = figures[bases[name] ?? cases[0]]
-  const found = compared(
-    figures[name].map((each) => each[by]),
-    base.map((each) => each[by]),
-  )
-  const cpu = rates ? `, ${median(figures[name].map((each) => each.cpu)).toFixed(1)} µs CPU` : ''
-  const row = { what: `${what}${name}${cpu}`, unit: rates ? 'a second' : unit, ...found }
+  const comparedBy = (key) =>
+    compared(
+      figures[name].map((each) => each[key]),
+      base.map((each) => each[key]),
+    )
+  const found = { ...comparedBy(by), ...(!rates && { user: comparedBy('user').ratio }) }
+  const cpu = median(figures[name].map((each) => each.cpu)).toFixed(1)
+  const row = { what: `${what}${name}`, unit: rates ? `a second, ${cpu} µs CPU` : unit, ...found }
   const limit = limits[name]
   if (limit === undefined) return row
   return atLeast
@@ -153,16 +155,25 @@ const rowOf = (plan, figures, name) => {
  * Plays the cases of a plan in turns, and answers a line for each. They share one process unless `apart`, so that whatever disturbs the
  * machine meets neighbours alike; rounds are short for the same reason.
  */
-export const measure = (bench, plan, rounds = plan.rounds) =>
-  withFolder((folder) => {
-    const play = (given) => takeTurns(bench, plan, rounds, { ...plan.given, ...given, folder })
+export const measure = (bench, plan, rounds = plan.rounds, processes = 1) =>
+  withFolder(async (folder) => {
+    const play = async (given) => {
+      const all = Object.fromEntries(plan.cases.map((name) => [name, []]))
+      for (let count = 0; count < processes; count++) {
+        const own = { ...plan.given, ...given, folder: join(folder, `${count}`) }
+        await mkdir(own.folder)
+        const figures = await takeTurns(bench, plan, rounds, own)
+        for (const name of plan.cases) all[name].push(...figures[name])
+      }
+      return all
+    }
     const rows = (figures) => plan.cases.map((name) => rowOf(plan, figures, name))
     if (plan.ports === undefined) return play({}).then(rows)
     return withReceiver(plan, async ({ url, urls, counts }) => {
       const figures = await play({ url, urls })
-      const units = plan.cases.reduce((sum, name) => sum + unitsOf(plan, name), 0) * (rounds + plan.warmUp)
+      const units = plan.cases.reduce((sum, name) => sum + unitsOf(plan, name), 0)
       const { requests } = await counts()
-      const expected = units * plan.requests
+      const expected = units * (rounds + plan.warmUp) * processes * plan.requests
       if (requests !== expected) throw new Error(`${requests} requests arrived, and not ${expected}`)
       return rows(figures)
     })
