@@ -69,7 +69,7 @@ const sending = {
   ),
   tlsCa,
   retryFor: withDefault('--retry-for <duration>', 'from the first attempt; 0s: once', '4h', as.duration(0)),
-  maxWaiting: withDefault('--max-waiting <n>', 'events; reading waits for them', '10000', as.count(1, 1e6)),
+  maxWaiting: withDefault('--max-waiting <n>', 'events; reading waits for them', '2000', as.count(1, 1e6)),
   dead: optional('--dead <file>', 'append what is not delivered, to be sent again', as.text),
   ...running,
 }
