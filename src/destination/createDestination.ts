@@ -107,7 +107,7 @@ export const openDestination = (
     options,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     defectIn,
-    false,
+    true,
     hears,
   )
   const onCorrupt = ({ id }: CorruptRecord): void => {

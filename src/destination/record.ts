@@ -71,7 +71,8 @@ export interface Encoded {
 /**
  * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` receives top-level keys that
  * no event has, and `defectIn` the errors of `orderBy` and `meta`: the event has no order then, or no meta.
- * With `owned`, calls come from `JSON.parse` and are not copied. `hears`: whether unknown keys are reported.
+ * With `owned` a call is checked where it is, and not copied: the text is the copy. `hears`: whether unknown
+ * keys are reported.
  */
 export const eventEncoder = (
   options: SharedOptions,

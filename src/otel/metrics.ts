@@ -1,5 +1,5 @@
 /** Metrics by the messaging conventions of OpenTelemetry, out of log events. */
-import type { Attributes, Meter } from '@opentelemetry/api'
+import { createNoopMeter, type Attributes, type Meter } from '@opentelemetry/api'
 import type { Verdict } from '../core/failure.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { batchMembers } from './traceContext.ts'
@@ -32,6 +32,7 @@ export const metricsOf = (
   meter: Meter,
   { type, sent: name }: (typeof VERSIONS)['1.27' | '1.45'],
 ): Listener => {
+  if (meter === createNoopMeter()) return () => undefined
   const advice = { explicitBucketBoundaries: BUCKETS }
   const duration = meter.createHistogram('messaging.client.operation.duration', { unit: 's', advice })
   const sent = meter.createCounter(name, { unit: '{message}' })

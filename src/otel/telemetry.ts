@@ -5,7 +5,7 @@
  */
 import diagnostics from 'node:diagnostics_channel'
 import { context, metrics, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { Context, Meter, Span, Tracer } from '@opentelemetry/api'
+import type { Context, Meter, Span, Tracer, TracerProvider } from '@opentelemetry/api'
 import { left } from '../core/either.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
@@ -13,7 +13,7 @@ import { checkOptions, flag, methods, oneOf, optional, strict, withDefault } fro
 import { version } from '../core/package.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { makeLayer } from '../sink/layer.ts'
-import { nowOf, partOf, type Layer } from '../sink/sink.ts'
+import { nowOf, partOf, SHARED, type Layer } from '../sink/sink.ts'
 import { errorTypeOf, metricsOf, operation, VERSIONS } from './metrics.ts'
 import { fromHeaders, isSampled, batchMembers, toHeaders, traceOf } from './traceContext.ts'
 
@@ -56,13 +56,19 @@ const undiciRequests = diagnostics.channel('undici:request:create')
 
 const CREATE = { kind: SpanKind.PRODUCER, attributes: operation('create', 'create', {}) }
 
-const metaBy = (tracer: Tracer): Telemetry['meta'] => {
+/** Whether an SDK is registered: the proxy of the API has a tracer of it then. */
+const hasSdk = (): boolean => {
+  const provider: TracerProvider & { getDelegateTracer?(name: string): unknown } = trace.getTracerProvider()
+  return provider.getDelegateTracer === undefined || provider.getDelegateTracer('headrace') !== undefined
+}
+
+const metaBy = (tracer: Tracer, records: () => boolean): Telemetry['meta'] => {
   return (event, headers) => {
     const active = context.active()
     const own = trace.getSpanContext(active)
     const parent = own ?? (headers && fromHeaders((name) => headers.get(name)))
-    // Asked first: a span of a trace that is not sampled would be built to be thrown away.
-    if (parent !== undefined && !isSampled(parent)) return toHeaders(parent)
+    // Asked first: a span that is not recorded would be built to be thrown away.
+    if ((parent !== undefined && !isSampled(parent)) || !records()) return toHeaders(parent)
     const under = own === undefined && parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : active
     const span = tracer.startSpan('create', CREATE, under)
     if (span.isRecording() && isRecord(event) && typeof event['messageId'] === 'string')
@@ -73,14 +79,21 @@ const metaBy = (tracer: Tracer): Telemetry['meta'] => {
   }
 }
 
-const layerBy = (tracer: Tracer, type: string, headers: boolean | undefined): Layer => {
+const layerBy = (
+  tracer: Tracer,
+  records: () => boolean,
+  type: string,
+  headers: boolean | undefined,
+): Layer => {
   /** The context of an attempt, with its span. */
   const open = (sink: string, item: unknown, number: number): Context => {
     const members = batchMembers(item)
-    const traces = (members ?? [item]).flatMap((each) => traceOf(each) ?? [])
+    const own = members ? undefined : traceOf(item)
+    const traces = own ? [own] : (members ?? []).flatMap((each) => traceOf(each) ?? [])
     // The fall-back is the root: the active context is that of the code that made the part.
     const parent = traces[0] === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, traces[0])
     if (traces.length > 0 && !traces.some(isSampled)) return parent
+    if (!records()) return members ? ROOT_CONTEXT : parent
     const attributes = operation('send', type, { 'messaging.destination.name': sink })
     const links = members ? traces.map((each) => ({ context: each })) : []
     const how = { kind: SpanKind.CLIENT, attributes, links }
@@ -115,26 +128,35 @@ const layerBy = (tracer: Tracer, type: string, headers: boolean | undefined): La
         }
       }
       safely(() => (span = trace.getSpan((inner = open(sink.name, item, attempt.number)))))
-      const added = (headers ?? !undiciRequests.hasSubscribers) && toHeaders(span?.spanContext())
+      // Verdicts and log events are the part's: they leave the context of the span.
+      const outer = context.active()
+      if (inner === outer) return subscribe(item, attempt, observer)
+      const isAdding = headers ?? !undiciRequests.hasSubscribers
+      const added = isAdding ? toHeaders(span?.spanContext()) : undefined
       const end = (verdict: Verdict): void => {
         const ending = span
         span = undefined
         safely(() => ending?.isRecording() && close(ending, verdict))
       }
-      // Verdicts and log events are the part's: they leave the context of the span.
-      const outer = context.active()
-      const tell = report && ((event: LogEvent): void => context.with(outer, report, undefined, event))
-      const given = { ...attempt, report: tell, ...(added && { headers: { ...attempt.headers, ...added } }) }
+      const leave = <A>(f: (given: A) => void, given: A): void => {
+        if (context.active() === outer) f(given)
+        else context.with(outer, f, undefined, given)
+      }
+      const tell = report && ((event: LogEvent): void => leave(report, event))
+      const { number, until, lastFailure, clock, from, headers: given = added, [SHARED]: shared } = attempt
+      const all = added && given !== added ? { ...given, ...added } : given
+      // A spread doubles the time of a delivery.
+      const passed = { number, until, lastFailure, clock, from, report: tell, headers: all, [SHARED]: shared }
       const cancel = context.with(inner, () =>
-        subscribe(item, given, {
+        subscribe(item, passed, {
           next: (verdict) => {
             end(verdict)
-            context.with(outer, () => observer.next(verdict))
+            leave((given) => observer.next(given), verdict)
           },
-          complete: () => context.with(outer, () => observer.complete()),
+          complete: () => leave(() => observer.complete(), undefined),
           error: (defect) => {
             end(left(retryable('defect')))
-            context.with(outer, () => observer.error(defect))
+            leave((given) => observer.error(given), defect)
           },
         }),
       )
@@ -165,9 +187,12 @@ export const telemetry = (options: TelemetryOptions = {}): Telemetry => {
   const checked = checkOptions('options of telemetry', telemetryOptions, options)
   const { tracer = trace.getTracer('headrace', version), meter, headers } = checked
   const words = VERSIONS[checked.conventions]
+  let isRecording = checked.tracer !== undefined
+  // An SDK may be registered at any time.
+  const records = (): boolean => (isRecording ||= hasSdk())
   return {
     onEvent: metricsOf(meter ?? metrics.getMeter('headrace', version), words),
-    layer: layerBy(tracer, words.type, headers),
-    meta: metaBy(tracer),
+    layer: layerBy(tracer, records, words.type, headers),
+    meta: metaBy(tracer, records),
   }
 }

@@ -29,12 +29,21 @@ export const fromHeaders = (get: (name: string) => string | undefined): SpanCont
 
 /** Items of a batch. `items` of an event that waits is not read: it is parsed from its text at each look. */
 export const batchMembers = (item: unknown): ReadonlyArray<unknown> | undefined => {
-  const { members, items } = isRecord(item) && 'closedBy' in item ? item : { members: item, items: undefined }
+  if (isRecord(item) && !('closedBy' in item)) return undefined
+  const { members, items } = isRecord(item) ? item : { members: item, items: undefined }
   return [members, items].find((each): each is ReadonlyArray<unknown> => Array.isArray(each))
 }
+
+/** A trace that is not sampled, as `toHeaders` writes it. */
+const UNSAMPLED = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-00$/
 
 /** The trace in `meta` of an item. */
 export const traceOf = (item: unknown): SpanContext | undefined => {
   const meta = isRecord(item) ? item['meta'] : undefined
+  if (meta === undefined) return undefined
+  const { traceparent: text, tracestate } = isRecord(meta) ? meta : {}
+  // Most traces may be of this kind: one look, and no lists.
+  if (tracestate === undefined && typeof text === 'string' && UNSAMPLED.test(text))
+    return { traceId: text.slice(3, 35), spanId: text.slice(36, 52), traceFlags: 0, isRemote: true }
   return isMeta(meta) ? fromHeaders((name) => meta[name]) : undefined
 }

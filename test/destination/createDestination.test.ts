@@ -1,10 +1,13 @@
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
-import type { Event } from '../../src/event/index.ts'
+import { toWebhookBody, type Event } from '../../src/event/index.ts'
 import type { Payload } from '../../src/index.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
+import { anyEvent } from '../../src/testing/laws/index.ts'
+import { mutated } from '../support/mutated.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
@@ -180,3 +183,18 @@ it('events that are refused come out of refusals$', async () => {
   await destination.close({ timeout: 0 })
   expect([refusals, isOver]).toEqual([['Invalid', 'Disabled'], true])
 })
+
+it('EV8: what the caller changes after `send` changes nothing that is sent or seen', () =>
+  fc.assert(
+    fc.asyncProperty(anyEvent, fc.nat(), async (event, seed) => {
+      const { clock, destination, urls, outcomes } = open([() => ({ verdict: yes })])
+      const call = structuredClone(event)
+      const answer = destination.send(call)
+      mutated(call, seed)
+      await answer
+      await clock.advance(1)
+      const sent = urls[0]?.calls.map(({ item }) => [item.items, item.text])
+      expect(sent).toEqual([[[event], JSON.stringify(toWebhookBody(event))]])
+      expect(outcomes.map(({ item }) => item.items)).toEqual([[event]])
+    }),
+  ))

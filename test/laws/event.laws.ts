@@ -15,6 +15,7 @@ import { instant, key } from '../../src/testing/laws/jsonValues.ts'
 import { forwardedOf } from '../arbitraries/forwarded.ts'
 import { SECRET, anyInput } from '../arbitraries/unreadable.ts'
 import { holds, same } from '../support/check.ts'
+import { mutated } from '../support/mutated.ts'
 
 const NOW = Date.UTC(2024, 1, 29, 12)
 const options = { clock: { now: () => NOW }, newId: () => 'new-id' }
@@ -103,20 +104,6 @@ const careless = fc.record(
   },
   { requiredKeys: ['type'] },
 )
-
-/** Changes everything in a value that can be changed, in place. */
-const mutated = (value: unknown, seed: number): void => {
-  if (typeof value !== 'object' || value === null) return
-  // Sound for every object: whatever stands there is replaced.
-  const record = value as Record<string, unknown>
-  for (const name of Object.keys(record)) {
-    mutated(record[name], seed + 1)
-    if (seed % 3 === 0) Reflect.deleteProperty(record, name)
-    else if (!(Array.isArray(record) && name === 'length')) record[name] = { changed: seed }
-  }
-  if (Array.isArray(value)) value.push('changed')
-  else record['added'] = seed
-}
 
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 

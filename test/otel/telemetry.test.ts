@@ -2,16 +2,17 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { createTraceState, type Tracer } from '@opentelemetry/api'
+import { createTraceState, trace, type Tracer } from '@opentelemetry/api'
 import { DataPointType, InMemoryMetricExporter, MeterProvider } from '@opentelemetry/sdk-metrics'
 import { AggregationTemporality, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 import { assert, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import fc from 'fast-check'
 import { webhookDestination } from '../../src/destination/index.ts'
+import type { Meta } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { telemetry } from '../../src/otel/telemetry.ts'
-import { fromHeaders, toHeaders } from '../../src/otel/traceContext.ts'
+import { fromHeaders, toHeaders, traceOf } from '../../src/otel/traceContext.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { sink } from '../../src/index.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
@@ -120,7 +121,7 @@ const send = async (options: ReturnType<typeof telemetry>, failures = 0) => {
 const exported = () => {
   const exporter = new InMemorySpanExporter()
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-  return { exporter, tracer: provider.getTracer('test') }
+  return { exporter, provider, tracer: provider.getTracer('test') }
 }
 
 describe('telemetry', () => {
@@ -160,6 +161,29 @@ describe('telemetry', () => {
     const { told, receiver, stats } = await send(telemetry(), 1)
     expect(receiver.received.map(({ headers }) => headers['traceparent'])).toEqual([undefined, undefined])
     expect([stats.delivered, told.filter(({ _tag }) => _tag === 'Defect')]).toEqual([1, []])
+  })
+
+  it('without an SDK a stored trace goes on as it came', async () => {
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
+    const { receiver } = await send({ ...telemetry(), meta: () => ({ traceparent }) })
+    expect(receiver.received[0]?.headers['traceparent']).toBe(traceparent)
+  })
+
+  it('records with an SDK that is registered later', async () => {
+    const { layer, meta } = telemetry()
+    const deliver = (): void => {
+      const mine = layer(sink('mine', () => Promise.resolve()))
+      mine
+        .deliver({ meta: meta(sold) }, onlyAttempt)
+        .subscribe()
+        .unsubscribe()
+    }
+    deliver()
+    const { exporter, provider } = exported()
+    trace.setGlobalTracerProvider(provider)
+    onTestFinished(() => trace.disable())
+    deliver()
+    expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['create', 'send mine'])
   })
 
   it('sends no header if headers is false', async () => {
@@ -219,4 +243,15 @@ describe('the text of a trace', () => {
         },
       ),
     ))
+
+  it('is the same in an item, whatever stands there', () => {
+    for (const traceId of ['0'.repeat(32), '1'.repeat(31), 'G'.repeat(32), '1'.repeat(32)])
+      for (const spanId of ['0'.repeat(16), '2'.repeat(17), '2'.repeat(16)])
+        for (const flags of ['00', '01', '02', '0', '00-more', '00\n'])
+          for (const version of ['00', 'cc', 'ff'])
+            for (const state of [{}, { tracestate: '' }, { tracestate: 'a=1' }]) {
+              const meta: Meta = { traceparent: `${version}-${traceId}-${spanId}-${flags}`, ...state }
+              expect(traceOf({ meta })).toEqual(fromHeaders((name) => meta[name]))
+            }
+  })
 })
