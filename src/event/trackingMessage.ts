@@ -87,11 +87,13 @@ export const toTrackingMessage = (event: Tracked, library: Library): TrackingMes
 /** Characters that JSON writes as they are. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
-const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
-const textMember = (key: string, text: string | undefined): string =>
-  text === undefined ? '' : key + quoted(text)
-const dataMember = (key: string, data: JsonObject | undefined): string =>
-  data === undefined ? '' : key + JSON.stringify(data)
+/** `start` ends with the first quote. Few pieces: a text of 22 of them took a fifth longer than one of 13. */
+const textMember = (start: string, text: string | undefined): string => {
+  if (text === undefined) return ''
+  return PLAIN.test(text) ? start + text + '"' : start + JSON.stringify(text).slice(1)
+}
+const dataMember = (start: string, data: JsonObject | undefined): string =>
+  data === undefined ? '' : start + JSON.stringify(data)
 
 /**
  * Writes what `JSON.stringify` writes of `toTrackingMessage`, in two thirds of its time: only data needs
@@ -99,28 +101,32 @@ const dataMember = (key: string, data: JsonObject | undefined): string =>
  */
 export const trackingText = (library: Library): ((event: Tracked) => string) => {
   const ours = `"library":${JSON.stringify(library)}}`
-  const contextText = (context: JsonObject): string => {
-    if (filled(context) === undefined) return `{${ours}`
+  const oursOnly = `,"context":{${ours}`
+  const contextMember = (context: JsonObject): string => {
+    if (filled(context) === undefined) return oursOnly
     // Another library has its own place, and one that is no object gives its place to ours.
-    if ('library' in context) return JSON.stringify(withLibrary(context, library))
+    if ('library' in context) return `,"context":${JSON.stringify(withLibrary(context, library))}`
     const text = JSON.stringify(context)
-    return text === '{}' ? `{${ours}` : `${text.slice(0, -1)},${ours}`
+    return text === '{}' ? oursOnly : `,"context":${text.slice(0, -1)},${ours}`
   }
 
   return (event) => {
     const members: Members = event
     return (
-      `{"type":"${event.type}","messageId":${quoted(event.messageId)},"timestamp":"${event.timestamp}"` +
-      textMember(',"previousId":', members.previousId) +
-      textMember(',"userId":', members.userId) +
-      textMember(',"anonymousId":', members.anonymousId) +
-      textMember(',"event":', members.event) +
-      textMember(',"groupId":', members.groupId) +
-      textMember(',"name":', members.name) +
-      textMember(',"category":', members.category) +
+      textMember(`{"type":"${event.type}","messageId":"`, event.messageId) +
+      `,"timestamp":"${event.timestamp}"` +
+      textMember(',"previousId":"', members.previousId) +
+      textMember(',"userId":"', members.userId) +
+      textMember(',"anonymousId":"', members.anonymousId) +
+      textMember(',"event":"', members.event) +
+      textMember(',"groupId":"', members.groupId) +
+      textMember(',"name":"', members.name) +
+      textMember(',"category":"', members.category) +
       dataMember(',"properties":', propertiesOf(members)) +
       dataMember(',"traits":', filled(members.traits)) +
-      `,"context":${contextText(event.context)}${dataMember(',"integrations":', members.integrations)}}`
+      contextMember(event.context) +
+      dataMember(',"integrations":', members.integrations) +
+      '}'
     )
   }
 }
