@@ -13,7 +13,7 @@ import { eventReader, type Event } from '../event/event.ts'
 import { toFaults, type JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import type { Integrations } from '../event/model.ts'
-import { toTrackingMessage } from '../event/trackingMessage.ts'
+import { trackingText } from '../event/trackingMessage.ts'
 import { isMeta, metaBytes, metaOf, type BatchPayload, type EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/factory.ts'
 
@@ -46,7 +46,7 @@ export const isMessage = (item: unknown): item is Message =>
   typeof item['byteLength'] === 'number' &&
   Array.isArray(item['items'])
 
-/** The first two keys of every message, as `toTrackingMessage` writes them. */
+/** The first two keys of every message, as `trackingText` writes them. */
 const MESSAGE_HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/
 
 /** A message is stored as its text, behind a line with its `meta` if it has one. */
@@ -72,7 +72,7 @@ export const storedMessages: ItemCodec<Message> = {
   sizeOf: (message) => message.byteLength + metaBytes(message),
 }
 
-const LIBRARY = { name: 'headrace-node', version }
+const textOf = trackingText({ name: 'headrace-node', version })
 
 const NO_DELETE = [
   {
@@ -128,7 +128,7 @@ export const encoder = (
       if (context !== undefined) event = { ...event, context: { ...context, ...event.context } }
       if (integrations !== undefined)
         event = { ...event, integrations: { ...integrations, ...event.integrations } }
-      const text = JSON.stringify(toTrackingMessage(event, LIBRARY))
+      const text = textOf(event)
       const byteLength = Buffer.byteLength(text)
       const { messageId: id, type } = event
       if (byteLength > maxMessageBytes) return left(tooLarge(call, maxMessageBytes, byteLength, id))

@@ -72,7 +72,8 @@ export interface ClientOptions {
   readonly overflow?: Overflow
   /**
    * Requests at a time. Default 1, which keeps the order of the calls: later messages wait behind a retry.
-   * More keep no order.
+   * More keep no order, and are opened only under a backlog: while a request runs, a full batch, a flush and
+   * a retry start another one, and `flushAfter` does not.
    */
   readonly concurrency?: number
   /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h. */

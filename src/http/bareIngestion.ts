@@ -8,7 +8,7 @@ import { version } from '../core/package.ts'
 import { isPayload, type Payload } from '../event/payload.ts'
 import { oneLine } from '../log/debug.ts'
 import { secretFrom } from '../signing/secret.ts'
-import { makeLayer } from '../sink/layer.ts'
+import { contramap, makeLayer } from '../sink/layer.ts'
 import type { Attempt, Layer, Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { headersOption, sinkSettings, urlOption, type RequestOptions } from './httpOptions.ts'
@@ -139,12 +139,27 @@ const MAX_ANSWER = 1_000_000
 
 const retryCount = (_: Payload<unknown>, { number }: Attempt) => ['X-Retry-Count', String(number - 1)]
 
+/**
+ * The layer of a host takes payloads, so their postings stand beside them: only here, because a `WeakMap`
+ * takes 9 % of a client.
+ */
+const around = (layer: Layer, posted: Sink<Posting>): Sink<Posting> => {
+  const postings = new WeakMap<Payload<unknown>, Posting>()
+  const inner = contramap((payload: Payload<unknown>) => postings.get(payload) ?? { payload })(posted)
+  return contramap((posting: Posting) => {
+    const { payload } = posting
+    // Not a payload, if code without types gave none.
+    if (isPayload(payload)) postings.set(payload, posting)
+    return payload
+  })(layer(inner))
+}
+
 /** An ingestion sink without queue, for a client: it has its own. */
 export const bareIngestion = (
   endpoint: string | URL,
   writeKey: string,
   options: IngestionOptions,
-  layer: Layer = (sink) => sink,
+  layer?: Layer,
 ): Sink<Payload<unknown>> => {
   const settings = checkOptions('ingestion options', ingestionSettings, { ...options, endpoint, writeKey })
   const { timeout = 10_000 } = settings
@@ -156,11 +171,9 @@ export const bareIngestion = (
   const judge = answerReader(writeKey, credentials)
   // The time limit stands inside the wait for the body: when it ends a body, the status decides.
   const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
-  /** Beside the payload, because the layer of a host takes payloads. */
-  const postings = new WeakMap<Payload<unknown>, Posting>()
-  const posted = postTo(url, fixed, how, (payload: Payload<unknown>) => postings.get(payload) ?? { payload })
-  const post = withTimeout({ timeout })(layer(posted))
-  return makeLayer<Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
+  const posted = postTo(url, fixed, how, (posting: Posting) => posting)
+  const post = withTimeout({ timeout })(layer === undefined ? posted : around(layer, posted))
+  return makeLayer<Posting, Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
     /** The verdict by status, while the body may say more. */
     let pending: Verdict | undefined
     const posting: Posting = {
@@ -170,9 +183,7 @@ export const bareIngestion = (
         if (pending !== undefined) pending = judge(pending, body, payload)
       },
     }
-    // Not a payload, if code without types gave none.
-    if (isPayload(payload)) postings.set(payload, posting)
-    return subscribe(payload, attempt, {
+    return subscribe(posting, attempt, {
       next: (verdict) => {
         // The body of an answer that may be tried again says nothing more.
         if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(verdict)

@@ -133,7 +133,10 @@ export interface BatchBounds {
   /** Milliseconds after the last start, or after the first entry came. */
   readonly delay: number
   readonly delayAfter: 'start' | 'entry'
-  /** Deliveries at a time. With 1 nothing new starts while a retry waits, which keeps the order. */
+  /**
+   * Deliveries at a time. With 1 nothing new starts while a retry waits, which keeps the order. With more and
+   * a delay after the last start, the delay opens no second one: only a full batch or a flush is a backlog.
+   */
   readonly concurrency: number
 }
 
@@ -141,8 +144,10 @@ export interface BatchBounds {
 export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchBounds): Take => {
   const startRetries = start('retries', count, bytes, 'retry')
   const leaseRetries: Next = { do: 'lease', limits: { count, retries: count, retriesOnly: true } }
-  const delayEnd = ({ lastStart, freshSince }: Moment): number =>
-    delay + (delayAfter === 'start' ? lastStart : Math.max(lastStart, freshSince))
+  const delayEnd = ({ lastStart, freshSince, running }: Moment): number => {
+    if (delayAfter === 'entry') return delay + Math.max(lastStart, freshSince)
+    return running > 0 ? Infinity : delay + lastStart
+  }
 
   /** What closes the forming batch now, with the entries that the store can add. */
   const closedBy = (at: Moment, more: Line): ClosedBy | undefined => {

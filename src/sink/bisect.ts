@@ -106,13 +106,17 @@ export const withBisection = (
   return <A>(sink: Sink<BatchPayload<A>>) =>
     makeLayer<BatchPayload<A>>(sink, (subscribe, clock) => (batch, attempt, observer) => {
       const count = batch.members.length
-      const known = memberVerdicts(attempt.lastFailure, count) ?? []
+      const known = memberVerdicts(attempt.lastFailure, count)
       /** One for each member, by position. */
-      const verdicts = batch.members.map((_, at): Verdict => {
-        const before = known[at]
-        return before !== undefined && isFinal(before) ? before : LATE_PART
-      })
-      const open = verdicts.flatMap((verdict, at) => (verdict === LATE_PART ? [at] : []))
+      const verdicts: Verdict[] = []
+      const open: number[] = []
+      // A loop: `map` and `flatMap` took 4 % of a client.
+      for (let at = 0; at < count; at++) {
+        const before = known?.[at]
+        const isOver = before !== undefined && isFinal(before)
+        verdicts.push(isOver ? before : LATE_PART)
+        if (!isOver) open.push(at)
+      }
       /** Positions that are still to be sent, the next part last. An empty batch is sent too. */
       const parts = open.length > 0 || count === 0 ? [open] : []
       /** The status for which a part was divided in this attempt. */

@@ -1,4 +1,5 @@
 import { isRight } from 'fp-ts/lib/Either.js'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { maxHeldBytes } from '../../src/event/payload.ts'
@@ -122,8 +123,54 @@ it('a batch of retries has the deadline of its oldest message', async () => {
     ['d', 4_000] as const,
   ]) {
     await track(world, id)
+    // While a request runs, the delay starts no other one.
+    if (id === 'b' || id === 'd') void world.client.flush()
+    await turn()
     world.clock.tick(ms)
   }
   expect(world.requests()).toEqual(['1 a', '1000 b', '13000 c', '14000 d', '17000 a,b'])
   expect(world.sink.calls.at(-1)?.attempt.until).toBe(startedAt + 60_001)
 })
+
+it('opens a second request only for a full batch or a flush, and goes back to one when idle', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.record({ size: fc.integer({ min: 2, max: 4 }), concurrency: fc.integer({ min: 2, max: 5 }) }),
+      fc.array(fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 400 }), fc.boolean()), { maxLength: 20 }),
+      fc.array(fc.nat({ max: 1_000 }), { minLength: 1, maxLength: 5 }),
+      async ({ size, concurrency }, bursts, times) => {
+        const flushAfter = 50
+        const others: number[] = []
+        const world: World = open({ size, concurrency, flushAfter }, (_, __, index) => {
+          others.push(world.sink.running() - 1)
+          return { verdict: yes, after: times[index % times.length] ?? 0 }
+        })
+        let sent = 0
+        for (const [count, pause, isFlushed] of bursts) {
+          for (let n = 0; n < count; n++) world.client.track(event(`m${String(sent++)}`))
+          await turn()
+          if (isFlushed) void world.client.flush()
+          await turn()
+          const running = world.sink.running()
+          const started = world.sink.calls.reduce((sum, { item }) => sum + item.members.length, 0)
+          // A backlog uses all places; less than a full batch is none.
+          expect(sent - started < size || running === concurrency).toBe(true)
+          expect(running).toBeLessThanOrEqual(concurrency)
+          world.clock.tick(pause)
+          await turn()
+        }
+        for (const [index, { item }] of world.sink.calls.entries())
+          if ((others[index] ?? 0) > 0) expect(['count', 'flush']).toContain(item.closedBy)
+        // A message alone: one request at a time again, after the delay or at the end of the one before.
+        world.clock.tick(10_000)
+        await turn()
+        const before = world.sink.calls.length
+        for (const id of ['x', 'y']) await track(world, id)
+        world.clock.tick(flushAfter)
+        expect(world.sink.running()).toBeLessThanOrEqual(1)
+        world.clock.tick(10_000)
+        expect(world.sink.calls.length).toBeGreaterThan(before)
+        expect(world.client.stats()).toMatchObject({ accepted: sent + 2, delivered: sent + 2, waiting: 0 })
+      },
+    ),
+  ))

@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { trackingText } from '../../src/event/trackingMessage.ts'
 import {
   callOf,
   Event,
@@ -81,4 +82,44 @@ describe('a message of the convention', () => {
         expect(callOf(decoded.right)).toEqual(callOf({ ...each, context } as Event) satisfies Call)
       }),
     ))
+
+  it('the spliced text is byte for byte that of JSON.stringify', () => {
+    const odd = fc.constantFrom(
+      '',
+      'm-1',
+      'a"b',
+      '\\',
+      '\u0000',
+      '\u001f',
+      '\u007f',
+      '\ud800',
+      'ü',
+      '☕',
+      ' ',
+    )
+    const text = fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 8 }))
+    const left = fc.constantFrom(undefined, Symbol('left out'), () => 1)
+    const data = fc.dictionary(text, fc.oneof(left, fc.jsonValue()), { maxKeys: 3 })
+    const own = fc.record({ library: fc.oneof(left, fc.jsonValue(), fc.constant({ name: 'mine' })) })
+    const context = fc.oneof(
+      data,
+      own,
+      fc.tuple(data, own, data).map((all) => Object.assign({}, ...all)),
+    )
+    const given = fc.record({ name: text, version: text })
+    const changes = fc.record(
+      { ...{ messageId: text, userId: text, event: text, groupId: text, name: text, previousId: text } },
+      { requiredKeys: [] },
+    )
+    const parts = fc.record(
+      { context, properties: data, traits: data, integrations: data },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(anyEvent.filter(isTracked), changes, parts, given, (event, texts, parts, library) => {
+        for (const each of [event, { ...event, ...texts }, { ...event, ...texts, ...parts }] as Tracked[])
+          expect(trackingText(library)(each)).toBe(JSON.stringify(toTrackingMessage(each, library)))
+      }),
+    )
+  })
 })
