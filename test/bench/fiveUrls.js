@@ -1,7 +1,7 @@
 // What an event costs that goes to five URLs at once: the whole pipeline with a first success over five webhooks, against five
 // `dispatch` calls that share one string and one signature. 32 events in flight, so up to 160 requests.
 import { Event, ParsedEvent } from 'headrace/events'
-import { bodiesToWrite, byPipeline, headersOf, poolTo } from './flows.js'
+import { bodiesToWrite, byDestination, byPipeline, headersOf, poolTo } from './flows.js'
 
 const IN_FLIGHT = 32
 
@@ -43,6 +43,7 @@ export const cases = {
   'five dispatch calls with one string': byDispatch,
   'headrace, validate(Event)': ({ urls }) => byPipeline(urls, Event, IN_FLIGHT),
   'headrace, validate(ParsedEvent)': ({ urls }) => byPipeline(urls, ParsedEvent, IN_FLIGHT),
+  'headrace, destination.send': ({ urls }) => byDestination(urls, IN_FLIGHT),
 }
 
 export const plans = [

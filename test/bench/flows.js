@@ -74,10 +74,11 @@ export const byPipeline = (urls, codec, inFlight) => {
     })
 }
 
-/** Keeps `inFlight` events in a destination: each outcome brings the next one. `watch` gets the destination. */
-export const byDestination = (url, inFlight, options = {}, watch = () => undefined) => {
+/** Keeps `inFlight` events in a destination of a URL, or of several: each outcome brings the next one. `watch` gets the destination. */
+export const byDestination = (urls, inFlight, options = {}, watch = () => undefined) => {
   const inputs = calls('middle')
-  const destination = webhookDestination({ sharedSecret: SECRET, webhooks: [{ url }] }, options)
+  const webhooks = [urls].flat().map((url) => ({ url }))
+  const destination = webhookDestination({ sharedSecret: SECRET, webhooks }, options)
   watch(destination)
   return (units) =>
     new Promise((resolve, reject) => {
