@@ -67,8 +67,8 @@ export interface DestinationOptions {
   readonly layer?: Layer
   /**
    * Data beside an accepted event, such as its trace: stored with it, in `meta` of its payload. `send` calls
-   * it. If it throws, or answers more than 1,024 bytes of JSON, there is none, and a `Defect`. The event shares
-   * its data with the call.
+   * it, with an event that shares its data with the call. If it throws, or answers more than 1,024 bytes of
+   * JSON, there is none, and a `Defect`.
    */
   readonly meta?: (event: Event) => Readonly<Record<string, string>> | undefined
   /** Default: warnings and errors go to the console. `false` for silence. */
