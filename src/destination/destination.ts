@@ -35,7 +35,8 @@ export interface DestinationOptions {
   /**
    * Keeps the order of events with the same key: each one is sent after the outcome of the one before it.
    * Events behind another are held in memory. `send` calls it once, and its answer is stored with the event.
-   * If it throws, that event is sent without order. Default: no order.
+   * If it throws, that event is sent without order. The event shares its data with the call. Default: no
+   * order.
    */
   readonly orderBy?: (event: Event) => string
   /** Accepted events that have not ended. Default 100,000. */
@@ -66,7 +67,8 @@ export interface DestinationOptions {
   readonly layer?: Layer
   /**
    * Data beside an accepted event, such as its trace: stored with it, in `meta` of its payload. `send` calls
-   * it. If it throws, or answers more than 1,024 bytes of JSON, there is none, and a `Defect`.
+   * it, with an event that shares its data with the call. If it throws, or answers more than 1,024 bytes of
+   * JSON, there is none, and a `Defect`.
    */
   readonly meta?: (event: Event) => Readonly<Record<string, string>> | undefined
   /** Default: warnings and errors go to the console. `false` for silence. */

@@ -131,8 +131,7 @@ const layerBy = (
       // Verdicts and log events are the part's: they leave the context of the span.
       const outer = context.active()
       if (inner === outer) return subscribe(item, attempt, observer)
-      const isAdding = headers ?? !undiciRequests.hasSubscribers
-      const added = isAdding ? toHeaders(span?.spanContext()) : undefined
+      const added = (headers ?? !undiciRequests.hasSubscribers) ? toHeaders(span?.spanContext()) : undefined
       const end = (verdict: Verdict): void => {
         const ending = span
         span = undefined

@@ -40,7 +40,6 @@ const UNSAMPLED = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-00$/
 /** The trace in `meta` of an item. */
 export const traceOf = (item: unknown): SpanContext | undefined => {
   const meta = isRecord(item) ? item['meta'] : undefined
-  if (meta === undefined) return undefined
   const { traceparent: text, tracestate } = isRecord(meta) ? meta : {}
   // Most traces may be of this kind: one look, and no lists.
   if (tracestate === undefined && typeof text === 'string' && UNSAMPLED.test(text))

@@ -74,7 +74,7 @@ export const byPipeline = (urls, codec, inFlight) => {
     })
 }
 
-/** Keeps `inFlight` events in a destination: each outcome brings the next one. `watch` gets the destination. */
+/** Keeps `inFlight` events in a destination of a URL, or of several: each outcome brings the next one. `watch` gets the destination. */
 export const byDestination = (urls, inFlight, options = {}, watch = () => undefined) => {
   const inputs = calls('middle')
   const webhooks = [urls].flat().map((url) => ({ url }))
