@@ -72,7 +72,7 @@ export const storedMessages: ItemCodec<Message> = {
   sizeOf: (message) => message.byteLength + metaBytes(message),
 }
 
-const textOf = trackingText({ name: 'headrace-node', version })
+const messageText = trackingText({ name: 'headrace-node', version })
 
 const NO_DELETE = [
   {
@@ -128,7 +128,7 @@ export const encoder = (
       if (context !== undefined) event = { ...event, context: { ...context, ...event.context } }
       if (integrations !== undefined)
         event = { ...event, integrations: { ...integrations, ...event.integrations } }
-      const text = textOf(event)
+      const text = messageText(event)
       const byteLength = Buffer.byteLength(text)
       const { messageId: id, type } = event
       if (byteLength > maxMessageBytes) return left(tooLarge(call, maxMessageBytes, byteLength, id))

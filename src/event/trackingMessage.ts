@@ -45,9 +45,9 @@ const withLibrary = (context: JsonObject, library: Library): MessageContext => {
 
 /** The members of all kinds. */
 type MemberOf<E, Key> = E extends unknown ? (Key extends keyof E ? E[Key] : never) : never
-type Members = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
+type TrackedMembers = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
 
-const propertiesOf = ({ type, properties }: Members): JsonObject | undefined =>
+const propertiesOf = ({ type, properties }: TrackedMembers): JsonObject | undefined =>
   type === 'screen' ? properties : filled(properties)
 
 /**
@@ -65,7 +65,7 @@ const propertiesOf = ({ type, properties }: Members): JsonObject | undefined =>
  * // => { library: { name: 'mine', version: '1.0.0' } }
  */
 export const toTrackingMessage = (event: Tracked, library: Library): TrackingMessage => {
-  const members: Members = event
+  const members: TrackedMembers = event
   return {
     type: event.type,
     messageId: event.messageId,
@@ -95,10 +95,7 @@ const textMember = (start: string, text: string | undefined): string => {
 const dataMember = (start: string, data: JsonObject | undefined): string =>
   data === undefined ? '' : start + JSON.stringify(data)
 
-/**
- * Writes what `JSON.stringify` writes of `toTrackingMessage`, in two thirds of its time: only data needs
- * `JSON.stringify`.
- */
+/** Writes what `JSON.stringify` writes of `toTrackingMessage`, in two thirds of its time. */
 export const trackingText = (library: Library): ((event: Tracked) => string) => {
   const ours = `"library":${JSON.stringify(library)}}`
   const oursOnly = `,"context":{${ours}`
@@ -111,7 +108,7 @@ export const trackingText = (library: Library): ((event: Tracked) => string) => 
   }
 
   return (event) => {
-    const members: Members = event
+    const members: TrackedMembers = event
     return (
       textMember(`{"type":"${event.type}","messageId":"`, event.messageId) +
       `,"timestamp":"${event.timestamp}"` +
