@@ -64,7 +64,10 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
 
 /** What an entry must not load, however far down. */
 const light: Readonly<Record<string, RegExp>> = {
-  'index.ts': /^(undici|commander|lmdb|fast-check)$/,
+  'index.ts': /^(undici.*|commander|lmdb|fast-check)$/,
+  'destination/index.ts': /^(undici.*|commander|lmdb|debug|fast-check)$/,
+  'client/index.ts': /^(undici.*|commander|lmdb|debug|fast-check)$/,
+  'collector/index.ts': /^(undici.*|commander|lmdb|debug|fast-check)$/,
   'testing/index.ts': /^(commander|lmdb|fast-check)$/,
   'signing/index.ts': /^(undici|commander|lmdb|fast-check|rxjs|io-ts|debug)$/,
 }
