@@ -36,7 +36,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
     /^io-ts$/,
     /^(core\/options|operators\/validate|(event|schema|outbox\/lmdb|destination|client|collector|http|testing\/laws)\/\w+)\.ts$/,
   ],
-  [/^(undici(\/lib\/dispatcher\/client\.js)?|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
+  [/^(undici(\/lib\/dispatcher\/client\.js)?|node:dns(\/promises)?)$/, /^http\//],
   [/^debug$/, /^log\//],
   [/^node:diagnostics_channel$/, /^(log|otel)\//],
   [/^@opentelemetry\/api$/, /^otel\//],

@@ -5,7 +5,6 @@
  * @module
  */
 
-import ipaddr from 'ipaddr.js'
 import { isIP, type LookupFunction } from 'node:net'
 import { isLeft, isRight, left, right, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
@@ -14,14 +13,43 @@ import type { Fault } from '../core/refusal.ts'
 import { lookup as processLookup, type Lookup } from './lookup.ts'
 import { blockedAddress } from './networkError.ts'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Block = [Address, number]
+/** Its bytes: 4 or 16. */
+type Address = ReadonlyArray<number>
+type Block = readonly [Address, bits: number]
+
+/** `text` is an address to `isIP`. A zone (`fe80::1%eth0`) counts for nothing. */
+const addressOf = (text: string): Address => {
+  if (isIP(text) === 4) return text.split('.').map(Number)
+  const sides = text.replace(/%[^]*/, '').split('::')
+  const [head = [], tail = []] = sides.map((side) =>
+    side.split(':').flatMap((group) => {
+      if (isIP(group) === 4) return addressOf(group)
+      return group === '' ? [] : [parseInt(group, 16) >> 8, parseInt(group, 16) & 0xff]
+    }),
+  )
+  return [...head, ...new Array<number>(16 - head.length - tail.length).fill(0), ...tail]
+}
+
+/** Of an address, or of a CIDR block. */
+const blockOf = (text: string): Block | undefined => {
+  const [, literal = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const most = { 4: 32, 6: 128 }[isIP(literal)]
+  if (most === undefined || Number(bits ?? 0) > most) return undefined
+  return [addressOf(literal), Number(bits ?? most)]
+}
 
 const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
-  blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
+  blocks.some(
+    ([block, bits]) =>
+      block.length === address.length &&
+      block.every((byte, at) => {
+        const free = Math.min(8, Math.max(0, 8 * at + 8 - bits))
+        return byte >> free === (address[at] ?? 0) >> free
+      }),
+  )
 
 const blocksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<Block> =>
-  texts.map((text) => ipaddr.parseCIDR(text))
+  texts.map(blockOf).filter((block) => block !== undefined)
 
 const LAST_FOUR = [12, 13, 14, 15]
 
@@ -40,14 +68,13 @@ const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<nu
 ]
 
 /** The IPv4 addresses that an IPv6 address leads to. Rules for IPv4 alone would miss most of them. */
-const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
-  const bytes = address.toByteArray()
-  const at = (places: ReadonlyArray<number>, mask = 0): ipaddr.IPv4 =>
-    new ipaddr.IPv4(places.map((place) => (bytes[place] ?? 0) ^ mask))
+const embeddedIPv4 = (bytes: Address): ReadonlyArray<Address> => {
+  const at = (places: ReadonlyArray<number>, mask = 0): Address =>
+    places.map((place) => (bytes[place] ?? 0) ^ mask)
   const isIsatap =
     [0, 2].includes(bytes[8] ?? 1) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
   return [
-    ...EMBEDDINGS.flatMap(([blocks, places, mask]) => (isWithin(address, blocks) ? [at(places, mask)] : [])),
+    ...EMBEDDINGS.flatMap(([blocks, places, mask]) => (isWithin(bytes, blocks) ? [at(places, mask)] : [])),
     ...(isIsatap ? [at(LAST_FOUR)] : []),
   ]
 }
@@ -94,18 +121,26 @@ const METADATA_NAMES: ReadonlyArray<string> = [
   'metadata.platformequinix.com',
 ]
 
-const GLOBAL_IPV6 = blocksOf('2000::/3')
+const LINK_LOCAL = blocksOf('169.254.0.0/16', 'fe80::/10')
 
-const isPublic = (address: Address): boolean => {
-  const range = address.range()
-  // These only carry an IPv4 address, which is checked by itself.
-  if (range === 'ipv4Mapped' || range === 'rfc6052') return true
-  return range === 'unicast' && (address.kind() === 'ipv4' || isWithin(address, GLOBAL_IPV6))
-}
+/** These only carry an IPv4 address, which is checked by itself. */
+const CARRIERS = blocksOf('::ffff:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48')
+
+const GLOBAL = blocksOf('0.0.0.0/0', '2000::/3')
+
+/** Special within the global ones: the registries of IANA, as ipaddr.js has them, which the test compares. */
+const SPECIAL = [
+  blocksOf('0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'),
+  blocksOf('192.0.0.0/24', '192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24'),
+  blocksOf('192.168.0.0/16', '192.175.48.0/24', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'),
+  blocksOf('224.0.0.0/3', '2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'),
+].flat()
+
+const isPublic = (address: Address): boolean =>
+  isWithin(address, CARRIERS) || (isWithin(address, GLOBAL) && !isWithin(address, SPECIAL))
 
 const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
-  const range = address.range()
-  if (range === 'linkLocal')
+  if (isWithin(address, LINK_LOCAL))
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
   if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
   if (onlyPublic && !isPublic(address))
@@ -123,13 +158,6 @@ const plainHost = (host: string): string => {
     .toLowerCase()
 }
 
-const blockOf = (text: string): Block | undefined => {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
-  if (isIP(text) === 0) return undefined
-  const address = ipaddr.parse(text)
-  return [address, address.kind() === 'ipv4' ? 32 : 128]
-}
-
 /** Checks hosts and addresses by these rules. */
 export const guardOf = (egress: Egress = 'network'): Guard => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
@@ -138,9 +166,9 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   const allowedNames = new Set(allow.map(plainHost))
 
   const check = (text: string): string | undefined => {
-    const address = ipaddr.parse(text)
+    const address = addressOf(text)
     if (isWithin(address, allowed)) return undefined
-    const all = address instanceof ipaddr.IPv4 ? [address] : [address, ...embeddedIPv4(address)]
+    const all = address.length === 4 ? [address] : [address, ...embeddedIPv4(address)]
     for (const each of all) {
       const reason = isWithin(each, allowed) ? undefined : reasonAgainst(each, onlyPublic)
       if (reason !== undefined) return `${text} ${reason}`

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import ipaddr from 'ipaddr.js'
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, it } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
@@ -81,6 +82,55 @@ describe('every spelling of an address (webhooks/S2 to S4)', () => {
       fc.property(open, form, (octets, name) => {
         expect(guard.address(forms[name]?.(octets) ?? '', 'a.example')).toBeUndefined()
       }),
+    ))
+})
+
+describe('the rules are those of ipaddr.js', () => {
+  type Ranges = Readonly<Record<string, ReadonlyArray<readonly [Address, number]>>>
+  type Address = ipaddr.IPv4 | ipaddr.IPv6
+  // Its types hide them. A range of one block is that block.
+  const rangesOf = (prototype: object) =>
+    Object.values((prototype as { SpecialRanges: Ranges }).SpecialRanges)
+  const ranges = [ipaddr.IPv4.prototype, ipaddr.IPv6.prototype].flatMap(rangesOf).flat(2)
+  const special = ranges.filter((each) => typeof each === 'object')
+  /** An address in or near a range. */
+  const address = fc
+    .tuple(fc.constantFrom(...special), fc.array(fc.nat(127), { maxLength: 3 }))
+    .map(([of, flips]) => {
+      const bytes = of.toByteArray()
+      for (const bit of flips)
+        bytes[(bit >> 3) % bytes.length] = (bytes[(bit >> 3) % bytes.length] ?? 0) ^ (1 << (bit & 7))
+      return ipaddr.fromByteArray(bytes)
+    })
+  const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3')
+
+  it("with egress 'public'; an address that carries another one may be refused for that one", () =>
+    fc.assert(
+      fc.property(address, fc.boolean(), (each, isLong) => {
+        const text = isLong ? each.toNormalizedString() : each.toString()
+        const isOpen = onlyPublic.address(text, 'a.example') === undefined
+        const range = each.range()
+        const isGlobal = range === 'unicast' && (each instanceof ipaddr.IPv4 || each.match(GLOBAL))
+        if (each instanceof ipaddr.IPv4) expect([text, isOpen]).toEqual([text, isGlobal])
+        else expect(isOpen && !isGlobal && !/^(ipv4Mapped|rfc6052)$/.test(range) ? text : '').toBe('')
+      }),
+      { numRuns: 2_000 },
+    ))
+
+  it('and for blocks', () =>
+    fc.assert(
+      fc.property(address, address, fc.nat(128), (each, other, given) => {
+        const bits = Math.min(given, 8 * other.toByteArray().length)
+        const allow = [`${other.toString()}/${String(bits)}`]
+        const isIn = each.kind() === other.kind() && each.match([other, bits])
+        const text = each.toString()
+        const known = [onlyPublic, guardOf({ to: 'public', allow })].map((by) =>
+          by.address(text, 'a.example'),
+        )
+        if (isIn) expect(known[1]).toBeUndefined()
+        else if (each.kind() === other.kind()) expect(known[1]).toBe(known[0])
+      }),
+      { numRuns: 2_000 },
     ))
 })
 
