@@ -26,12 +26,12 @@ export const mapLeft =
 export const lefts = <E>(all: ReadonlyArray<Either<E, unknown>>): ReadonlyArray<E> =>
   all.flatMap((each) => (isLeft(each) ? [each.left] : []))
 
-/** The value, or undefined if `run` throws. */
-export const unlessThrows = <A>(run: () => A): A | undefined => {
+/** The answer of a function, or the fallback if it throws. */
+export const valueOr = <A, B>(fallback: B, read: () => A): A | B => {
   try {
-    return run()
+    return read()
   } catch {
-    return undefined
+    return fallback
   }
 }
 

@@ -6,7 +6,7 @@
  */
 
 import * as t from 'io-ts'
-import { left, right, unlessThrows, type Either } from '../core/either.ts'
+import { left, right, valueOr, type Either } from '../core/either.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
@@ -311,7 +311,7 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
   const read = eventReader(options)
   return new t.UnionType<typeof kinds.types, Event, Call, unknown>(
     'Event',
-    (input): input is Event => unlessThrows(() => kinds.is(input)) ?? false,
+    (input): input is Event => valueOr(false, () => kinds.is(input)),
     (input, context) => {
       const result = read(input)
       return result._tag === 'Left'

@@ -6,8 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { left, right, type Either } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import { left, right, valueOr, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { copyJson, isJson, newCopying, toFaults } from './json.ts'

@@ -6,7 +6,7 @@
  */
 
 import * as t from 'io-ts'
-import { map, unlessThrows } from '../core/either.ts'
+import { map, valueOr } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { closedRecord, members, type Forwarded, type KeysOf } from './model.ts'
 
@@ -107,7 +107,7 @@ export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
   (value): value is Forwarded =>
     // A value that is no event makes no body.
-    unlessThrows(() => WireBody.is(toWebhookBody(value as Forwarded))) ?? false,
+    valueOr(false, () => WireBody.is(toWebhookBody(value as Forwarded))),
   (input, context) => {
     // Its faults are those of the union, which name `type` and the kinds.
     const place = context.map((entry) => (entry === context.at(-1) ? { ...entry, type: WireBody } : entry))

@@ -6,7 +6,7 @@
  */
 
 import { inspect } from 'node:util'
-import { isLeft, left, mapLeft, right, unlessThrows } from '../core/either.ts'
+import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import {
   checked,
@@ -143,7 +143,7 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefi
   if (DROPPED_OR_CHANGED.test(url))
     return ['must not have a backslash, a control character or white space: encode it with %']
   // Not `URL.canParse`: in Node 20 it refuses accents when it is compiled, after some thousand calls.
-  const parsed = unlessThrows(() => new URL(url))
+  const parsed = valueOr(undefined, () => new URL(url))
   if (parsed === undefined) return ['is not a URL: it must look like https://receiver.example/hook']
   const { protocol, username, password, hostname } = parsed
   if (protocol !== 'http:' && protocol !== 'https:') return ['must begin with http:// or https://']

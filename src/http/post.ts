@@ -253,21 +253,19 @@ export const postTo = <A>(
     slot.isSent = false
     slot.received = 0
     slot.body = job.onBody && byteBuffer()
-    if (slot.client !== undefined) dispatch(slot, job)
-    else
-      loadClient().then(
-        (Client) => {
-          if (slot.job !== job) return
-          slot.client = slot.connect(Client)
-          dispatch(slot, job)
-        },
-        (error: unknown) => {
-          if (slot.job === job) lose(slot, job, `the package undici could not be loaded: ${messageOf(error)}`)
-        },
-      )
+    if (slot.client !== undefined) return dispatch(slot, job)
+    loadClient().then(
+      (Client) => {
+        slot.client = slot.connect(Client)
+        dispatch(slot, job)
+      },
+      (error: unknown) => lose(slot, job, `the package undici could not be loaded: ${messageOf(error)}`),
+    )
   }
 
   const dispatch = (slot: Slot, job: PostJob): void => {
+    // Cancelled while undici was loading.
+    if (slot.job !== job) return
     const { headers, body } = job
     try {
       slot.client?.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
@@ -277,6 +275,7 @@ export const postTo = <A>(
   }
 
   const lose = (slot: Slot, job: PostJob, detail: string): void => {
+    if (slot.job !== job) return
     release(slot, false)
     fail(job, retryable('network', { detail }))
   }

@@ -1,6 +1,5 @@
 import type { SecureContext } from 'node:tls'
-import { left, right } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import { left, right, valueOr } from '../core/either.ts'
 import { decodeOptions, list, option, optional, strict, type Option } from '../core/options.ts'
 
 /** @inline */

@@ -5,7 +5,7 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
-import { left, right, unlessThrows, type Either } from '../core/either.ts'
+import { left, right, valueOr, type Either } from '../core/either.ts'
 import type { Signer } from '../event/payload.ts'
 import { signerFrom, type Secret } from './secret.ts'
 
@@ -79,7 +79,7 @@ const MAX_REWRITTEN = 64_000
 const rewritten = (body: string | Uint8Array): string | undefined =>
   body.length > MAX_REWRITTEN
     ? undefined
-    : unlessThrows(() => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
+    : valueOr(undefined, () => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
 
 /**
  * Verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an
@@ -172,7 +172,7 @@ export const verifyParsed = (
   const verifier = verifierOf(secrets, signature)
   if (verifier._tag === 'Left') return verifier
   // For undefined, functions and symbols `JSON.stringify` answers undefined, though its type says string.
-  const text = unlessThrows(() => JSON.stringify(body))
+  const text = valueOr(undefined, () => JSON.stringify(body))
   if (text !== undefined) return verifier.right(text)
   return failed('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?')
 }
