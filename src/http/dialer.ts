@@ -17,19 +17,21 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
   let session: Buffer | undefined
   return () => {
     secureContext ??= secureContextOf(tls)
-    return tlsModule().connect({
-      host,
-      port: port || 443,
-      lookup,
-      secureContext,
-      // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
-      rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(session === undefined ? {} : { session }),
-    }).on('session', (latest: Buffer) => {
-      session = latest
-    })
+    return tlsModule()
+      .connect({
+        host,
+        port: port || 443,
+        lookup,
+        secureContext,
+        // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
+        rejectUnauthorized: true,
+        ALPNProtocols: ['http/1.1'],
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        ...(session === undefined ? {} : { session }),
+      })
+      .on('session', (latest: Buffer) => {
+        session = latest
+      })
   }
 }
 
