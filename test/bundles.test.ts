@@ -3,13 +3,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loopbackReceiver } from '../src/testing/loopbackReceiver.ts'
 import { fencesOf } from './support/examples.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const fences = fencesOf('docs/bundling.md', readFileSync(`${root}docs/bundling.md`, 'utf8'))
+const page = readFileSync(`${root}docs/bundling.md`, 'utf8')
+const fences = fencesOf('docs/bundling.md', page)
 const app = fences.find(({ language }) => language === 'ts')?.text ?? ''
 const commands = fences
   .filter(({ language }) => language === 'sh')
@@ -25,8 +27,7 @@ beforeAll(() => {
   mkdirSync(`${project}/node_modules/headrace`, { recursive: true })
   for (const each of ['package.json', 'dist', 'docs'])
     symlinkSync(root + each, `${project}/node_modules/headrace/${each}`)
-  for (const each of ['commander', 'debug', 'ipaddr.js', 'undici', 'fp-ts', 'io-ts', 'rxjs', 'lmdb'])
-    link(each)
+  for (const each of ['commander', 'debug', 'ipaddr.js', 'undici', 'fp-ts', 'io-ts', 'rxjs', 'lmdb']) link(each)
   writeFileSync(`${project}/package.json`, '{}')
   writeFileSync(
     `${project}/app.ts`,
@@ -70,18 +71,46 @@ test('a bundle that finds no lmdb says what to install', async () => {
   }
 })
 
-test.each(['index', 'signing/index'])('%s loads no files, sockets or TLS', async (entry) => {
-  const options = {
-    bundle: true,
+const bundled = async (file: string) => {
+  const options = { bundle: true, minify: true, packages: 'external', write: false, metafile: true } as const
+  const { metafile, outputFiles } = await build({
+    ...options,
+    entryPoints: [`${root}${file}`],
     platform: 'node',
-    packages: 'external',
-    write: false,
-    metafile: true,
-  } as const
-  const { metafile } = await build({ ...options, entryPoints: [`${root}dist/${entry}.js`], format: 'esm' })
-  const loaded = Object.values(metafile.inputs).flatMap(({ imports }) =>
-    imports.filter(({ external }) => external).map(({ path }) => path),
-  )
+    format: 'esm',
+  })
+  const [code = new Uint8Array()] = outputFiles.map(({ contents }) => contents)
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports)
+  const loaded = [
+    ...new Set(imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path)),
+  ]
+  return { bytes: [code.length, gzipSync(code).length], loaded: loaded.sort() }
+}
+
+test.each(['index', 'signing/index'])('%s loads no files, sockets or TLS', async (entry) => {
+  const { loaded } = await bundled(`dist/${entry}.js`)
   expect(loaded).toContain('node:crypto')
   expect(loaded.filter((path) => /^(node:)?(fs|net|tls|http|https|dns)\b|undici|lmdb/.test(path))).toEqual([])
+})
+
+test('the sizes in docs/bundling.md are right to 3 %', async () => {
+  const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    exports: Readonly<Record<string, string | { readonly default: string }>>
+  }
+  const files = Object.entries(exports).flatMap(([path, target]) =>
+    typeof target === 'string' ? [] : [[path.replace('.', 'headrace'), target.default] as const],
+  )
+  const told = [...page.matchAll(/^\| `(headrace[\w/]*)` *\| *([\d.]+) KB *\| *([\d.]+) KB *\| (.*?) *\|$/gm)]
+  expect(told.map(([, name]) => name)).toEqual(files.map(([name]) => name))
+  const wrong = await Promise.all(
+    files.map(async ([name, file], at) => {
+      const { bytes, loaded } = await bundled(file)
+      const packages = loaded.filter((each) => !each.startsWith('node:')).join(', ') || 'nothing'
+      const [, , ...said] = told[at] ?? []
+      const isRight = bytes.every((each, of) => Math.abs(each - Number(said[of]) * 1_000) <= 0.03 * each)
+      const line = [`\`${name}\``, ...bytes.map((each) => `${(each / 1_000).toFixed(2)} KB`), packages]
+      return isRight && said[2] === packages ? [] : [`| ${line.join(' | ')} |`]
+    }),
+  )
+  expect(wrong.flat()).toEqual([])
 })

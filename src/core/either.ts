@@ -26,4 +26,13 @@ export const mapLeft =
 export const lefts = <E>(all: ReadonlyArray<Either<E, unknown>>): ReadonlyArray<E> =>
   all.flatMap((each) => (isLeft(each) ? [each.left] : []))
 
+/** The answer of a function, or the fallback if it throws. */
+export const valueOr = <A, B>(fallback: B, read: () => A): A | B => {
+  try {
+    return read()
+  } catch {
+    return fallback
+  }
+}
+
 export const constVoid = (): void => undefined

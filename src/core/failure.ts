@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isLeft, isRight, left, type Either } from './either.ts'
+import { isLeft, isRight, left, valueOr, type Either } from './either.ts'
 import { isRecord } from './json.ts'
 
 /** A sink's answer to a successful delivery. Plain data: it can be stored and printed. */
@@ -308,15 +308,6 @@ const errorText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const own = error.message === '' ? error.name : error.message
   return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
-}
-
-/** The answer of a function, or the fallback if it throws. */
-export const valueOr = <A, B>(fallback: B, read: () => A): A | B => {
-  try {
-    return read()
-  } catch {
-    return fallback
-  }
 }
 
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */

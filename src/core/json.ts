@@ -36,6 +36,9 @@ export const jsonFault = (text: string): number | undefined => {
   }
 }
 
+/** A text that JSON writes as it is, between quotes. */
+export const PLAIN_TEXT = /^[ !#-[\]-~]*$/
+
 /** Any object. The values of its keys are unknown. */
 export type Fields = Readonly<Record<string, unknown>>
 

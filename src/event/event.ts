@@ -6,8 +6,7 @@
  */
 
 import * as t from 'io-ts'
-import { left, right, type Either } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import { left, right, valueOr, type Either } from '../core/either.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'

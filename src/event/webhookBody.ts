@@ -6,8 +6,7 @@
  */
 
 import * as t from 'io-ts'
-import { map } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import { map, valueOr } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { closedRecord, members, type Forwarded, type KeysOf } from './model.ts'
 

@@ -1,5 +1,5 @@
-import { isLeft, left, right, type Right } from '../core/either.ts'
-import { partlyFailed, refused, valueOr, type Receipt, type Verdict } from '../core/failure.ts'
+import { isLeft, left, right, valueOr, type Right } from '../core/either.ts'
+import { partlyFailed, refused, type Receipt, type Verdict } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'

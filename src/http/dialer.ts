@@ -1,9 +1,9 @@
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
-import { connect as connectTls, type SecureContext } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
-import { secureContextOf, type TlsOptions } from './tls.ts'
+import { secureContextOf, tlsModule, type TlsOptions } from './tls.ts'
 
 /** Connects, and answers once: an error, or a ready socket. A cancel destroys it without an answer. */
 export type Dial = (done: (...answer: [Error, null] | [null, Socket]) => void) => Cancel
@@ -17,19 +17,21 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
   let session: Buffer | undefined
   return () => {
     secureContext ??= secureContextOf(tls)
-    return connectTls({
-      host,
-      port: port || 443,
-      lookup,
-      secureContext,
-      // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
-      rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(session === undefined ? {} : { session }),
-    }).on('session', (latest: Buffer) => {
-      session = latest
-    })
+    return tlsModule()
+      .connect({
+        host,
+        port: port || 443,
+        lookup,
+        secureContext,
+        // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
+        rejectUnauthorized: true,
+        ALPNProtocols: ['http/1.1'],
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        ...(session === undefined ? {} : { session }),
+      })
+      .on('session', (latest: Buffer) => {
+        session = latest
+      })
   }
 }
 

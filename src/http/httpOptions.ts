@@ -6,8 +6,7 @@
  */
 
 import { inspect } from 'node:util'
-import { isLeft, left, mapLeft, right } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import {
   checked,

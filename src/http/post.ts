@@ -1,7 +1,6 @@
 import type { Observer } from 'rxjs'
 import type { Dispatcher } from 'undici'
-// From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
-import Client from 'undici/lib/dispatcher/client.js'
+import type UndiciClient from 'undici/lib/dispatcher/client.js'
 import { left } from '../core/either.ts'
 import { byteBuffer, type ByteBuffer } from '../core/byteBuffer.ts'
 import { backgroundClock, type Cancel } from '../core/clock.ts'
@@ -65,7 +64,9 @@ interface Wire {
 
 /** A connection and the job on it. Without a job, undici's reports are ignored. */
 interface Slot {
-  readonly client: Dispatcher
+  /** Undefined until undici is loaded. */
+  client: Dispatcher | undefined
+  readonly connect: (Client: typeof UndiciClient) => Dispatcher
   readonly handler: Dispatcher.DispatchHandler
   readonly destroy: () => void
   job: PostJob | undefined
@@ -81,6 +82,13 @@ const MAX_HEADERS = 16_384
 const CUT_BY_CLOSE = retryable('network', { detail: 'the close of the sink cut its request' })
 const CHANGED = refused('changedAfterSign', { detail: 'its text was changed after sign: sign last' })
 const TOO_LATE_TO_SEND = retryable('late', { detail: 'the deadline came before the request could start' })
+
+let LoadedClient: typeof UndiciClient | undefined
+
+/** At the first request of the process, because undici takes 26 ms of CPU. */
+const loadClient = async (): Promise<typeof UndiciClient> =>
+  // From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
+  (LoadedClient = (await import('undici/lib/dispatcher/client.js')).default)
 
 const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
   for (const known of signatures) if (known.signer === signer) return known.signature
@@ -153,8 +161,7 @@ export const postTo = <A>(
     /** Of the request that runs, for a dispatcher of the host. */
     let controller: Dispatcher.DispatchController | undefined
 
-    const client: Dispatcher =
-      dispatcher ??
+    const connect = (Client: typeof UndiciClient): Dispatcher =>
       new Client(url.origin, {
         // Events of a socket run in the context in which it was made, and it outlives its first request.
         connect: (_options, done) =>
@@ -172,7 +179,8 @@ export const postTo = <A>(
       })
 
     const slot: Slot = {
-      client,
+      client: dispatcher ?? (LoadedClient && connect(LoadedClient)),
+      connect,
       job: undefined,
       isSent: false,
       received: 0,
@@ -224,9 +232,11 @@ export const postTo = <A>(
           controller?.abort(new Error('cancelled'))
           return
         }
+        // Cancelled before undici is loaded.
+        if (slot.client === undefined) return checkClosed()
         closing++
         cancelDial()
-        client.destroy(null, () => {
+        slot.client.destroy(null, () => {
           closing--
           checkClosed()
         })
@@ -243,13 +253,31 @@ export const postTo = <A>(
     slot.isSent = false
     slot.received = 0
     slot.body = job.onBody && byteBuffer()
+    if (slot.client !== undefined) return dispatch(slot, job)
+    loadClient().then(
+      (Client) => {
+        slot.client = slot.connect(Client)
+        dispatch(slot, job)
+      },
+      (error: unknown) => lose(slot, job, `the package undici could not be loaded: ${messageOf(error)}`),
+    )
+  }
+
+  const dispatch = (slot: Slot, job: PostJob): void => {
+    // Cancelled while undici was loading.
+    if (slot.job !== job) return
     const { headers, body } = job
     try {
-      slot.client.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
+      slot.client?.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
     } catch (error) {
-      release(slot, false)
-      fail(job, retryable('network', { detail: messageOf(error) }))
+      lose(slot, job, messageOf(error))
     }
+  }
+
+  const lose = (slot: Slot, job: PostJob, detail: string): void => {
+    if (slot.job !== job) return
+    release(slot, false)
+    fail(job, retryable('network', { detail }))
   }
 
   const checkClosed = (): void => {

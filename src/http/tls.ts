@@ -1,6 +1,5 @@
-import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
-import { left, right } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import type { SecureContext } from 'node:tls'
+import { left, right, valueOr } from '../core/either.ts'
 import { decodeOptions, list, option, optional, strict, type Option } from '../core/options.ts'
 
 /** @inline */
@@ -16,11 +15,14 @@ export interface TlsOptions {
   readonly key?: Pem
 }
 
+/** Loaded when it is needed: an `import` reads all roots, which takes 5 ms. */
+export const tlsModule = () => process.getBuiltinModule('node:tls')
+
 const pemBytes = (pem: Pem): Buffer => Buffer.from(pem)
 
 /** Throws if a PEM is wrong. */
 const makeContext = ({ ca, cert, key }: TlsOptions): SecureContext =>
-  createSecureContext({
+  tlsModule().createSecureContext({
     minVersion: 'TLSv1.2',
     ca: ca && [ca].flat().map(pemBytes),
     cert: cert && pemBytes(cert),
@@ -33,8 +35,8 @@ let byRoots: SecureContext | undefined
 /** The TLS context for a receiver. It names the roots, because the environment may add to Node's. */
 export const secureContextOf = (tls: TlsOptions): SecureContext => {
   if (tls.ca !== undefined) return makeContext(tls)
-  if (tls.cert !== undefined) return makeContext({ ...tls, ca: rootCertificates.map(pemBytes) })
-  return (byRoots ??= makeContext({ ca: rootCertificates.map(pemBytes) }))
+  if (tls.cert !== undefined) return makeContext({ ...tls, ca: tlsModule().rootCertificates.map(pemBytes) })
+  return (byRoots ??= makeContext({ ca: tlsModule().rootCertificates.map(pemBytes) }))
 }
 
 const isReadable = (options: TlsOptions): boolean =>

@@ -1,5 +1,6 @@
 import type createDebug from 'debug'
-import { show as showFailure, valueOr } from '../core/failure.ts'
+import { valueOr } from '../core/either.ts'
+import { show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { loadPackage } from '../core/package.ts'
 import type { Outcome } from '../core/outcome.ts'

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Either } from '../core/either.ts'
-import { codeOf, valueOr, type Failure, type Receipt } from '../core/failure.ts'
+import { valueOr, type Either } from '../core/either.ts'
+import { codeOf, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal, Threw } from '../core/refusal.ts'
 

@@ -1,4 +1,4 @@
-import { valueOr } from '../core/failure.ts'
+import { valueOr } from '../core/either.ts'
 import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'

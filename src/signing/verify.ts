@@ -5,8 +5,7 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
-import { left, right, type Either } from '../core/either.ts'
-import { valueOr } from '../core/failure.ts'
+import { left, right, valueOr, type Either } from '../core/either.ts'
 import type { Signer } from '../event/payload.ts'
 import { signerFrom, type Secret } from './secret.ts'
 

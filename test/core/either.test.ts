@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as RA from 'fp-ts/lib/ReadonlyArray.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isLeft, isRight, left, lefts, map, mapLeft, right } from '../../src/core/either.ts'
+import { isLeft, isRight, left, lefts, map, mapLeft, right, valueOr } from '../../src/core/either.ts'
 
 const either = fc.oneof(fc.nat().map(E.left), fc.nat().map(E.right))
 
@@ -16,4 +16,9 @@ test('answers what fp-ts answers, with the same plain data', () => {
       expect(lefts(all)).toEqual(RA.lefts(all))
     }),
   )
+})
+
+test('a run that throws has no value', () => {
+  expect(valueOr(2, () => 1)).toBe(1)
+  expect(valueOr(2, () => JSON.parse('{') as unknown)).toBe(2)
 })

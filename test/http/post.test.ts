@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { onlyAttempt, type Clock, type Sink, type Verdict } from '../../src/index.ts'
 import { postTo, type Posting } from '../../src/http/post.ts'
 import { virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
@@ -188,5 +188,54 @@ describe('close', () => {
     const left = { _tag: 'Retryable', reason: 'closed', detail: `the sink ${receiver.url} was closed` }
     expect(start(client).events).toMatchObject([{ left }, 'complete'])
     expect(receiver.accepted()).toBe(0)
+  })
+})
+
+describe('undici is loaded at the first request', () => {
+  afterEach(() => vi.doUnmock('undici/lib/dispatcher/client.js'))
+
+  /** A sink of modules that are loaded anew. `load` makes the module of undici's client. */
+  const freshTo = async (url: string, load: () => Promise<unknown>): Promise<Sink<Posting>> => {
+    vi.resetModules()
+    vi.doMock('undici/lib/dispatcher/client.js', load)
+    const { postTo: freshPostTo } = await import('../../src/http/post.ts')
+    return freshPostTo(new URL(url), [], {}, (posting: Posting) => posting)
+  }
+  const undici = async () => vi.importActual('undici/lib/dispatcher/client.js')
+
+  it('and a failure says that it could not be; the next request tries again', async () => {
+    const receiver = await receive()
+    let mayLoad = false
+    const client = await freshTo(receiver.url, async () =>
+      mayLoad ? undici() : Promise.reject(new Error('x')),
+    )
+    const first = start(client)
+    await first.completed
+    const detail = expect.stringMatching(/^the package undici could not be loaded: /) as unknown
+    const left = { _tag: 'Retryable', reason: 'network', detail }
+    expect(first.events).toMatchObject([{ left }, 'complete'])
+    mayLoad = true
+    const second = start(client)
+    await second.completed
+    expect(second.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    await client.close({ timeout: 0 })
+  })
+
+  it.each(['cut', 'cancelled', 'let end'])('and a close under way ends: the request is %s', async (how) => {
+    const receiver = await receive()
+    let load = (): void => undefined
+    const mayLoad = new Promise<void>((resolve) => (load = resolve))
+    const client = await freshTo(receiver.url, async () => mayLoad.then(undici))
+    const request = start(client)
+    const closed = client.close({ timeout: how === 'cut' ? 0 : 10_000 })
+    if (how === 'cancelled') request.cancel()
+    if (how === 'let end') load()
+    await closed
+    load()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const cut = { left: { detail: 'the close of the sink cut its request' } }
+    const told = { cut: [cut, 'complete'], cancelled: [], 'let end': [{ _tag: 'Right' }, 'complete'] }[how]
+    expect(request.events).toMatchObject(told ?? ['unknown'])
+    expect(receiver.accepted()).toBe(how === 'let end' ? 1 : 0)
   })
 })

@@ -1,7 +1,7 @@
 // Damages copies of a stored outbox, and delivers what is left: `damageProcess.js TASK FOLDER [FROM TO]`. It tells what became of each.
 import { mkdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '../../dist/core/clock.js'
+import { systemClock } from '../../dist/index.js'
 import { webhookDestination } from '../../dist/destination/index.js'
 import { loopbackReceiver, seededRandom } from '../../dist/testing/index.js'
 

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { createCollector } from '../../dist/collector/index.js'
 import { decodeSettings } from '../../dist/destination/index.js'
 import { signatureOf, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
-import { sink } from '../../dist/sink/fromFunction.js'
+import { sink } from '../../dist/index.js'
 import { ndjsonLines } from '../../dist/sources/ndjson.js'
 import { seededRandom } from '../../dist/testing/index.js'
 

@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { left, right, type Either } from '../../core/either.ts'
+import { left, right, valueOr, type Either } from '../../core/either.ts'
 import { codeOf } from '../../core/failure.ts'
 
 /** A lock file without content is being written, unless it is older: a power failure may leave one. */
@@ -22,16 +22,13 @@ interface Holder {
 }
 
 /** The state and start time of a process; undefined where the system does not say. */
-const statOf = (pid: number): ReadonlyArray<string> | undefined => {
-  try {
+const statOf = (pid: number): ReadonlyArray<string> | undefined =>
+  valueOr(undefined, () => {
     // The name of the process may hold blanks and brackets, so fields are counted from the last bracket.
     const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return [fields[0] ?? '', fields[19] ?? '']
-  } catch {
-    return undefined
-  }
-}
+  })
 
 const isRunning = ({ pid, started }: Holder): boolean => {
   try {
@@ -47,13 +44,9 @@ const isRunning = ({ pid, started }: Holder): boolean => {
 /** The text of a lock file, and its process, if it is one that may be running. */
 const readLock = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
   const text = readFileSync(file, 'utf8')
-  try {
-    // Written by `lock`; a missing time is only missing in a message.
-    const found = JSON.parse(text) as Holder | null
-    return { text, holder: Number(found?.pid) > 0 ? (found ?? undefined) : undefined }
-  } catch {
-    return { text, holder: undefined }
-  }
+  // Written by `lock`; a missing time is only missing in a message.
+  const found = valueOr(undefined, () => JSON.parse(text) as Holder | null)
+  return { text, holder: Number(found?.pid) > 0 ? (found ?? undefined) : undefined }
 }
 
 const holderText = ({ pid, since }: Holder, file: string): string => {

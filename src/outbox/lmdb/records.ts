@@ -5,7 +5,7 @@
  * @module
  */
 import { crc32 } from 'node:zlib'
-import { valueOr } from '../../core/failure.ts'
+import { valueOr } from '../../core/either.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { aboutJson, type About } from '../stored.ts'
 import type { ItemCodec } from '../factory.ts'

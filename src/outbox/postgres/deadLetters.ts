@@ -1,4 +1,4 @@
-import { valueOr } from '../../core/failure.ts'
+import { valueOr } from '../../core/either.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { ItemCodec } from '../factory.ts'
 import { DEAD_PAGE, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
