@@ -5,7 +5,7 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import { PLAIN_TEXT, isRecord } from '../core/json.ts'
 import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
@@ -13,8 +13,28 @@ import { copyJson, isJson, newCopying, toFaults } from './json.ts'
 import * as Limits from './limits.ts'
 import { fromMillis } from './timestamp.ts'
 
-/** A new message id: 36 characters of `[0-9a-f-]`. */
-export const newId = (): string => randomUUID()
+const HEX_DIGITS = Buffer.from('0123456789abcdef')
+/** The places of the 16 bytes in the text of a UUID. */
+const BYTE_PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+const randomBytes = Buffer.alloc(2_048)
+const idText = Buffer.alloc(36, '-')
+let unusedBytes = 0
+
+/**
+ * A new message id: a random UUID, 36 characters of `[0-9a-f-]`. `randomUUID` of Node joins 20 texts, which
+ * takes twice the time and 640 bytes of garbage.
+ */
+export const newId = (): string => {
+  if (unusedBytes === 0) unusedBytes = randomFillSync(randomBytes).length
+  for (let at = 15; at >= 0; at--) {
+    const byte = randomBytes[--unusedBytes] ?? 0
+    const place = BYTE_PLACES[at] ?? 0
+    // Version 4, and the variant of RFC 9562.
+    idText[place] = at === 6 ? 0x34 : (HEX_DIGITS[at === 8 ? 8 + (byte >> 6) : byte >> 4] ?? 0)
+    idText[place + 1] = HEX_DIGITS[byte & 15] ?? 0
+  }
+  return idText.toString('latin1')
+}
 
 /** Makes the signature of a body: lower-case hex. */
 export type Signer = (body: string | Uint8Array) => string

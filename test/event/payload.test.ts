@@ -4,7 +4,15 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { showRefusal as show, type Refusal } from '../../src/index.ts'
 import { trackingFrame, toWebhookBody } from '../../src/event/index.ts'
 import * as Limits from '../../src/event/limits.ts'
-import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame, metaBytes } from '../../src/event/payload.ts'
+import {
+  bodyOf,
+  bytesOf,
+  encodePayload,
+  frameBytes,
+  jsonArrayFrame,
+  metaBytes,
+  newId,
+} from '../../src/event/payload.ts'
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
 import { instant } from '../../src/testing/laws/jsonValues.ts'
@@ -31,6 +39,19 @@ describe('bodyOf', () =>
     expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
     expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
   }))
+
+it('makes random UUIDs of version 4, each digit of which takes all of its values', () => {
+  const ids = Array.from({ length: 2_000 }, newId)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const id of ids) expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+  const values = Array.from({ length: 36 }, (_, at) => new Set(ids.map((id) => id[at])).size)
+  expect(
+    values
+      .map((size, at) => (size === 16 ? '' : `${String(at)}: ${String(size)}`))
+      .join(' ')
+      .trim(),
+  ).toBe('8: 1     13: 1 14: 1    18: 1 19: 4    23: 1')
+})
 
 it('counts the bytes of meta as its JSON has them', () =>
   fc.assert(
