@@ -27,7 +27,8 @@ beforeAll(() => {
   mkdirSync(`${project}/node_modules/headrace`, { recursive: true })
   for (const each of ['package.json', 'dist', 'docs'])
     symlinkSync(root + each, `${project}/node_modules/headrace/${each}`)
-  for (const each of ['commander', 'debug', 'ipaddr.js', 'undici', 'fp-ts', 'io-ts', 'rxjs', 'lmdb']) link(each)
+  for (const each of ['commander', 'debug', 'ipaddr.js', 'undici', 'fp-ts', 'io-ts', 'rxjs', 'lmdb'])
+    link(each)
   writeFileSync(`${project}/package.json`, '{}')
   writeFileSync(
     `${project}/app.ts`,
