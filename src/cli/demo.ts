@@ -21,7 +21,7 @@ const PACE = 40
 /** Milliseconds for one attempt; the default of the library is 5 s. */
 const DEMO_TIMEOUT = 500
 /** Milliseconds for all attempts; the default of the library is 4 h. */
-const DEMO_DEADLINE = 8_000
+const DEMO_DEADLINE = 20_000
 const DEMO_SECRET = 'a secret that both sides know'
 
 /** A visitor becomes a customer of a shop. */
