@@ -1,9 +1,9 @@
 import type { Observer } from 'rxjs'
-import type { Cancel } from '../core/clock.ts'
+import { steady, type Cancel } from '../core/clock.ts'
 import { wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
-import type { LogEvent, Listener } from '../log/logEvent.ts'
+import type { Attempted, LogEvent, Listener } from '../log/logEvent.ts'
 import { WithNext, makeLayer, subscribeTo, type Subscribe } from './layer.ts'
 import { clockOf, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
@@ -15,6 +15,27 @@ export interface ObserverOptions {
 
 const observerOptions = strict({ onEvent: func<Listener>() })
 
+/** Reports an attempt that ran between two readings of the monotonic clock, if it was started. */
+export const tellAttempted = (
+  report: Listener,
+  sink: string,
+  item: unknown,
+  attempt: Attempt,
+  start: number,
+  end: number,
+  result: Verdict,
+): void => {
+  if (result._tag === 'Left' && !wasStarted(result.left)) return
+  const { number, until } = attempt
+  const timeOf = steady(clockOf(attempt))
+  const at = timeOf(end)
+  const from = partOf(attempt)
+  const startedAt = timeOf(start)
+  const duration = end - start
+  const event: Attempted = { _tag: 'Attempted', at, from, item, sink, number, startedAt, duration, result }
+  report(at > until ? { ...event, late: at - until } : event)
+}
+
 /** Starts a delivery. If anything listens, it is an `Attempted`, unless a sink inside reported one. */
 export const reported = <A>(
   sink: string,
@@ -23,24 +44,17 @@ export const reported = <A>(
   attempt: Attempt,
   observer: Observer<Verdict>,
 ): Cancel => {
-  const { report, number, until } = attempt
+  const { report } = attempt
   if (report === undefined) return subscribe(item, attempt, observer)
   const clock = clockOf(attempt)
   const start = clock.monotonic()
-  const startedAt = nowOf(attempt)
   let isReported = false
   const pass = (event: LogEvent): void => {
     if (event._tag === 'Attempted') isReported = true
     report(event)
   }
   const next = (result: Verdict): void => {
-    if (!isReported && (result._tag === 'Right' || wasStarted(result.left))) {
-      const duration = clock.monotonic() - start
-      const at = nowOf(attempt)
-      const late = at > until ? { late: at - until } : undefined
-      const from = partOf(attempt)
-      report({ _tag: 'Attempted', at, from, item, sink, number, startedAt, duration, result, ...late })
-    }
+    if (!isReported) tellAttempted(report, sink, item, attempt, start, clock.monotonic(), result)
     observer.next(result)
   }
   return subscribe(item, { ...attempt, report: pass }, new WithNext(observer, next))
@@ -54,10 +68,13 @@ export const reporting = <A>(sink: Sink<A>): Sink<A> => {
   return sink
 }
 
+/** Whether a sink reports each of its attempts itself. */
+export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.has(deliver)
+
 /** Starts deliveries of a sink, each of them reported. */
 export const reportedTo = <A>(sink: Sink<A>): Subscribe<A> => {
   const subscribe = subscribeTo(sink)
-  if (reporters.has(sink.deliver)) return subscribe
+  if (isReporting(sink)) return subscribe
   return (item, attempt, observer) => reported(sink.name, subscribe, item, attempt, observer)
 }
 
