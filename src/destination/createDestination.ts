@@ -95,8 +95,7 @@ export const openDestination = (
   let arriving = 0
   let arrivingBytes = 0
 
-  const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, (event) => {
-    urls.onEvent(event)
+  const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
   const { now, onEvent, hears, defectIn } = life

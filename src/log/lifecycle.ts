@@ -5,7 +5,6 @@
  */
 import { Observable, Subscriber, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscription } from 'rxjs'
-import { constVoid } from '../core/either.ts'
 import { steady, type Clock } from '../core/clock.ts'
 import { serialQueue } from '../core/queue.ts'
 import { callSafely, isListening, listeners, type Listening } from './listeners.ts'
@@ -70,19 +69,13 @@ export const safeSubject = <T>(report: OnError) => {
 const AT_EVENTS = 'a subscriber of events$'
 
 /** The listeners of a destination, client or collector, its streams for the host, and its one close. */
-export const lifecycle = <Closing>(
-  clock: Clock,
-  from: string,
-  options: Listening,
-  own: Listener = constVoid,
-) => {
+export const lifecycle = <Closing>(clock: Clock, from: string, options: Listening, ...own: Listener[]) => {
   const now = steady(clock)
   // Without the errors of its own subscribers, or there could be no end of them.
   const toStream: Listener = (event) => {
-    own(event)
     if (event._tag !== 'Defect' || event.where !== AT_EVENTS) events.next(event)
   }
-  const onEvent = listeners(options, toStream)
+  const onEvent = listeners(options, ...own, toStream)
   const isHeard = isListening(options)
   let closing: Promise<Closing> | undefined
 

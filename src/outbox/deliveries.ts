@@ -14,7 +14,7 @@ import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
-import { isReporting, tellAttempted } from '../sink/observe.ts'
+import { reporters, tellAttempt } from '../sink/observe.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
@@ -108,27 +108,24 @@ export const deliveries = <A, D>(
   const now = steady(clock)
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
-  const reportsItself = isReporting(sink)
+  const reportsItself = reporters.has(sink.deliver)
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown): void =>
     log({ _tag: 'Defect', at: now(), from, where, error })
   const reportClosed = closedReporter((error) => defect('a closed sink', error))
-  const report: Listener = (event) => own(log, event)
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
   const reportIfHeard = (delivery: Delivery<A, D>): Listener | undefined => {
     if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined
-    if (reportsItself) return report
-    delivery.start = clock.monotonic()
+    if (!reportsItself) delivery.start = clock.monotonic()
     return (event) => {
       if (event._tag === 'Attempted') delivery.start = undefined
-      report(event)
+      own(log, event)
     }
   }
 
   /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
-  const attemptOf = (delivery: Delivery<A, D>): Attempt => {
-    const { entries, startedAt } = delivery
+  const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number, report?: Listener): Attempt => {
     let attempts = 0
     let first = startedAt
     let lastFailure: Failure | undefined
@@ -139,7 +136,7 @@ export const deliveries = <A, D>(
       if (!isBatch) ({ lastFailure } = progress)
     }
     const until = first + window
-    return { number: attempts + 1, until, lastFailure, clock, report: reportIfHeard(delivery), from }
+    return { number: attempts + 1, until, lastFailure, clock, report, from }
   }
 
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
@@ -147,7 +144,7 @@ export const deliveries = <A, D>(
     const end = clock.monotonic()
     const time = now(end)
     at.now = time
-    if (start !== undefined) tellAttempted(log, sink.name, item, attempt, start, end, verdict)
+    if (start !== undefined) tellAttempt(log, attempt, start, end, { sink: sink.name, item, result: verdict })
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
     attempted?.()
@@ -228,7 +225,7 @@ export const deliveries = <A, D>(
       at.inFlight++
       if (delivery.isRetry) at.retriesInFlight++
       at.running++
-      delivery.attempt = attemptOf(delivery)
+      delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
       const cancel = subscribe(delivery.item, delivery.attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()

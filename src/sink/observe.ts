@@ -1,5 +1,5 @@
 import type { Observer } from 'rxjs'
-import { steady, type Cancel } from '../core/clock.ts'
+import type { Cancel } from '../core/clock.ts'
 import { wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
@@ -15,25 +15,19 @@ export interface ObserverOptions {
 
 const observerOptions = strict({ onEvent: func<Listener>() })
 
-/** Reports an attempt that ran between two readings of the monotonic clock, if it was started. */
-export const tellAttempted = (
-  report: Listener,
-  sink: string,
-  item: unknown,
-  attempt: Attempt,
-  start: number,
-  end: number,
-  result: Verdict,
-): void => {
+type Told = Pick<Attempted, 'sink' | 'item' | 'result'>
+
+/** Reports an attempt that ran between two readings of its clock, if it was started. */
+export const tellAttempt = (to: Listener, attempt: Attempt, start: number, end: number, told: Told): void => {
+  const { sink, item, result } = told
   if (result._tag === 'Left' && !wasStarted(result.left)) return
   const { number, until } = attempt
-  const timeOf = steady(clockOf(attempt))
-  const at = timeOf(end)
+  const at = nowOf(attempt, end)
+  const startedAt = nowOf(attempt, start)
   const from = partOf(attempt)
-  const startedAt = timeOf(start)
   const duration = end - start
   const event: Attempted = { _tag: 'Attempted', at, from, item, sink, number, startedAt, duration, result }
-  report(at > until ? { ...event, late: at - until } : event)
+  to(at > until ? { ...event, late: at - until } : event)
 }
 
 /** Starts a delivery. If anything listens, it is an `Attempted`, unless a sink inside reported one. */
@@ -47,34 +41,30 @@ export const reported = <A>(
   const { report } = attempt
   if (report === undefined) return subscribe(item, attempt, observer)
   const clock = clockOf(attempt)
-  const start = clock.monotonic()
-  let isReported = false
+  let start: number | undefined = clock.monotonic()
   const pass = (event: LogEvent): void => {
-    if (event._tag === 'Attempted') isReported = true
+    if (event._tag === 'Attempted') start = undefined
     report(event)
   }
   const next = (result: Verdict): void => {
-    if (!isReported) tellAttempted(report, sink, item, attempt, start, clock.monotonic(), result)
+    if (start !== undefined) tellAttempt(report, attempt, start, clock.monotonic(), { sink, item, result })
     observer.next(result)
   }
   return subscribe(item, { ...attempt, report: pass }, new WithNext(observer, next))
 }
 
 /** The `deliver` of sinks that report each of their attempts: nothing around them needs to look. */
-const reporters = new WeakSet<object>()
+export const reporters = new WeakSet<object>()
 
 export const reporting = <A>(sink: Sink<A>): Sink<A> => {
   reporters.add(sink.deliver)
   return sink
 }
 
-/** Whether a sink reports each of its attempts itself. */
-export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.has(deliver)
-
 /** Starts deliveries of a sink, each of them reported. */
 export const reportedTo = <A>(sink: Sink<A>): Subscribe<A> => {
   const subscribe = subscribeTo(sink)
-  if (isReporting(sink)) return subscribe
+  if (reporters.has(sink.deliver)) return subscribe
   return (item, attempt, observer) => reported(sink.name, subscribe, item, attempt, observer)
 }
 
@@ -113,21 +103,16 @@ export const withObserver = (options: ObserverOptions): Layer => {
         tell(event)
         attempt.report?.(event)
       }
-      return reported(
-        name,
-        subscribe,
-        item,
-        { ...attempt, report },
-        {
-          next: (verdict) => observer.next(verdict),
-          complete: () => observer.complete(),
-          error: (error) => {
-            // The part that receives the error reports it too.
-            tell({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: name, error })
-            observer.error(error)
-          },
+      const inner = { ...attempt, report }
+      return reported(name, subscribe, item, inner, {
+        next: (verdict) => observer.next(verdict),
+        complete: () => observer.complete(),
+        error: (error) => {
+          // The part that receives the error reports it too.
+          tell({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: name, error })
+          observer.error(error)
         },
-      )
+      })
     })
   }
 }
