@@ -1,11 +1,11 @@
 import type { Observer } from 'rxjs'
-import type { Cancel } from '../core/clock.ts'
+import { systemClock, type Cancel } from '../core/clock.ts'
 import { wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Attempted, LogEvent, Listener } from '../log/logEvent.ts'
 import { WithNext, makeLayer, subscribeTo, type Subscribe } from './layer.ts'
-import { clockOf, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
+import { nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /** Where the attempts of a sink are reported. */
 export interface ObserverOptions {
@@ -15,11 +15,11 @@ export interface ObserverOptions {
 
 const observerOptions = strict({ onEvent: func<Listener>() })
 
-type Told = Pick<Attempted, 'sink' | 'item' | 'result'>
+type Tried = Pick<Attempted, 'sink' | 'item' | 'result'>
 
 /** Reports an attempt that ran between two readings of its clock, if it was started. */
-export const tellAttempt = (to: Listener, attempt: Attempt, start: number, end: number, told: Told): void => {
-  const { sink, item, result } = told
+export const tellAttempt = (to: Listener, attempt: Attempt, start: number, end: number, of: Tried): void => {
+  const { sink, item, result } = of
   if (result._tag === 'Left' && !wasStarted(result.left)) return
   const { number, until } = attempt
   const at = nowOf(attempt, end)
@@ -38,9 +38,8 @@ export const reported = <A>(
   attempt: Attempt,
   observer: Observer<Verdict>,
 ): Cancel => {
-  const { report } = attempt
+  const { report, clock = systemClock } = attempt
   if (report === undefined) return subscribe(item, attempt, observer)
-  const clock = clockOf(attempt)
   let start: number | undefined = clock.monotonic()
   const pass = (event: LogEvent): void => {
     if (event._tag === 'Attempted') start = undefined
