@@ -72,11 +72,11 @@ export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: 
 /**
  * Wall time that cannot step: the time at the first call, carried on by the monotonic clock. Setting the
  * machine's clock neither lengthens nor skips a retry. A clock has one such reading, so all deadlines
- * compare.
+ * compare. A reading of the monotonic clock may be given.
  */
-export const steady: (clock: Clock) => () => number = perClock((clock) => {
+export const steady: (clock: Clock) => (reading?: number) => number = perClock((clock) => {
   const offset = clock.now() - clock.monotonic()
-  return () => Math.floor(offset + clock.monotonic())
+  return (reading = clock.monotonic()) => Math.floor(offset + reading)
 })
 
 /** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */

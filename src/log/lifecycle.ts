@@ -73,9 +73,10 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
   const now = steady(clock)
   // Without the errors of its own subscribers, or there could be no end of them.
   const toStream: Listener = (event) => {
+    for (const each of own) each(event)
     if (event._tag !== 'Defect' || event.where !== AT_EVENTS) events.next(event)
   }
-  const onEvent = listeners(options, ...own, toStream)
+  const onEvent = listeners(options, toStream)
   const isHeard = isListening(options)
   let closing: Promise<Closing> | undefined
 

@@ -13,9 +13,9 @@ import type { ClosedBy } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
-import { nothingToCancel } from '../sink/layer.ts'
-import { reportedTo } from '../sink/observe.ts'
-import type { Attempt, Sink } from '../sink/sink.ts'
+import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import { reporters, tellAttempt } from '../sink/observe.ts'
+import { onlyAttempt, type Attempt, type Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { Ack, Entry } from './outbox.ts'
@@ -58,6 +58,9 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   readonly entries: ReadonlyArray<Entry<A>>
   readonly item: D
   readonly startedAt: number
+  attempt = onlyAttempt
+  /** A reading of the monotonic clock; undefined if this attempt is not reported here. */
+  start: number | undefined
   /** A batch holds retries, or new entries. */
   readonly isRetry: boolean
   private readonly all: Deliveries<A, D>
@@ -104,19 +107,25 @@ export const deliveries = <A, D>(
   const { toItem, isBatch, maxHold, attempted } = shape
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const subscribe = reportedTo(sink)
+  const subscribe = subscribeTo(sink)
+  const reportsItself = reporters.has(sink.deliver)
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown): void =>
     log({ _tag: 'Defect', at: now(), from, where, error })
   const reportClosed = closedReporter((error) => defect('a closed sink', error))
-  const report: Listener = (event) => own(log, event)
-  /** Each attempt costs more if it is reported. */
-  const reportIfHeard = (): Listener | undefined =>
-    hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect') ? report : undefined
+  /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
+  const reportIfHeard = (delivery: Delivery<A, D>): Listener | undefined => {
+    if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined
+    if (!reportsItself) delivery.start = clock.monotonic()
+    return (event) => {
+      if (event._tag === 'Attempted') delivery.start = undefined
+      own(log, event)
+    }
+  }
 
   /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
-  const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number): Attempt => {
+  const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number, report?: Listener): Attempt => {
     let attempts = 0
     let first = startedAt
     let lastFailure: Failure | undefined
@@ -127,13 +136,15 @@ export const deliveries = <A, D>(
       if (!isBatch) ({ lastFailure } = progress)
     }
     const until = first + window
-    return { number: attempts + 1, until, lastFailure, clock, report: reportIfHeard(), from }
+    return { number: attempts + 1, until, lastFailure, clock, report, from }
   }
 
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
-    const { entries } = delivery
-    const time = now()
+    const { entries, item, attempt, start } = delivery
+    const end = clock.monotonic()
+    const time = now(end)
     at.now = time
+    if (start !== undefined) tellAttempt(log, attempt, start, end, { sink: sink.name, item, result: verdict })
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
     attempted?.()
@@ -198,6 +209,7 @@ export const deliveries = <A, D>(
 
   const fail = (delivery: Delivery<A, D>, error: unknown): void => {
     defect(sink.name, error)
+    delivery.start = undefined
     delivery.next(left(retryable('defect', { detail: messageOf(error) })))
     delivery.complete()
   }
@@ -213,7 +225,8 @@ export const deliveries = <A, D>(
       at.inFlight++
       if (delivery.isRetry) at.retriesInFlight++
       at.running++
-      const cancel = subscribe(delivery.item, attemptOf(entries, startedAt), delivery)
+      delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
+      const cancel = subscribe(delivery.item, delivery.attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel

@@ -1,11 +1,11 @@
 import type { Observer } from 'rxjs'
-import type { Cancel } from '../core/clock.ts'
+import { systemClock, type Cancel } from '../core/clock.ts'
 import { wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
-import type { LogEvent, Listener } from '../log/logEvent.ts'
+import type { Attempted, LogEvent, Listener } from '../log/logEvent.ts'
 import { WithNext, makeLayer, subscribeTo, type Subscribe } from './layer.ts'
-import { clockOf, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
+import { nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /** Where the attempts of a sink are reported. */
 export interface ObserverOptions {
@@ -15,6 +15,21 @@ export interface ObserverOptions {
 
 const observerOptions = strict({ onEvent: func<Listener>() })
 
+type Tried = Pick<Attempted, 'sink' | 'item' | 'result'>
+
+/** Reports an attempt that ran between two readings of its clock, if it was started. */
+export const tellAttempt = (to: Listener, attempt: Attempt, start: number, end: number, of: Tried): void => {
+  const { sink, item, result } = of
+  if (result._tag === 'Left' && !wasStarted(result.left)) return
+  const { number, until } = attempt
+  const at = nowOf(attempt, end)
+  const startedAt = nowOf(attempt, start)
+  const from = partOf(attempt)
+  const duration = end - start
+  const event: Attempted = { _tag: 'Attempted', at, from, item, sink, number, startedAt, duration, result }
+  to(at > until ? { ...event, late: at - until } : event)
+}
+
 /** Starts a delivery. If anything listens, it is an `Attempted`, unless a sink inside reported one. */
 export const reported = <A>(
   sink: string,
@@ -23,31 +38,22 @@ export const reported = <A>(
   attempt: Attempt,
   observer: Observer<Verdict>,
 ): Cancel => {
-  const { report, number, until } = attempt
+  const { report, clock = systemClock } = attempt
   if (report === undefined) return subscribe(item, attempt, observer)
-  const clock = clockOf(attempt)
-  const start = clock.monotonic()
-  const startedAt = nowOf(attempt)
-  let isReported = false
+  let start: number | undefined = clock.monotonic()
   const pass = (event: LogEvent): void => {
-    if (event._tag === 'Attempted') isReported = true
+    if (event._tag === 'Attempted') start = undefined
     report(event)
   }
   const next = (result: Verdict): void => {
-    if (!isReported && (result._tag === 'Right' || wasStarted(result.left))) {
-      const duration = clock.monotonic() - start
-      const at = nowOf(attempt)
-      const late = at > until ? { late: at - until } : undefined
-      const from = partOf(attempt)
-      report({ _tag: 'Attempted', at, from, item, sink, number, startedAt, duration, result, ...late })
-    }
+    if (start !== undefined) tellAttempt(report, attempt, start, clock.monotonic(), { sink, item, result })
     observer.next(result)
   }
   return subscribe(item, { ...attempt, report: pass }, new WithNext(observer, next))
 }
 
 /** The `deliver` of sinks that report each of their attempts: nothing around them needs to look. */
-const reporters = new WeakSet<object>()
+export const reporters = new WeakSet<object>()
 
 export const reporting = <A>(sink: Sink<A>): Sink<A> => {
   reporters.add(sink.deliver)
@@ -96,21 +102,16 @@ export const withObserver = (options: ObserverOptions): Layer => {
         tell(event)
         attempt.report?.(event)
       }
-      return reported(
-        name,
-        subscribe,
-        item,
-        { ...attempt, report },
-        {
-          next: (verdict) => observer.next(verdict),
-          complete: () => observer.complete(),
-          error: (error) => {
-            // The part that receives the error reports it too.
-            tell({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: name, error })
-            observer.error(error)
-          },
+      const inner = { ...attempt, report }
+      return reported(name, subscribe, item, inner, {
+        next: (verdict) => observer.next(verdict),
+        complete: () => observer.complete(),
+        error: (error) => {
+          // The part that receives the error reports it too.
+          tell({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: name, error })
+          observer.error(error)
         },
-      )
+      })
     })
   }
 }

@@ -47,8 +47,8 @@ export const clockOf = ({ clock = systemClock }: Attempt): Clock => clock
 /** The part that makes an attempt. */
 export const partOf = ({ from = 'sink' }: Attempt): string => from
 
-/** The steady time of an attempt, to compare with its `until`. */
-export const nowOf = (attempt: Attempt): number => steady(clockOf(attempt))()
+/** The steady time of an attempt, to compare with its `until`; or that of a reading of its clock. */
+export const nowOf = (attempt: Attempt, reading?: number): number => steady(clockOf(attempt))(reading)
 
 /**
  * A place where items of type `A` are delivered.
