@@ -116,3 +116,12 @@ test.each([
   clock.tick(100_000)
   expect(told.filter(({ _tag }) => _tag === 'Attempted').length).toBeGreaterThan(1)
 })
+
+test('a pipeline reports a sink that errors as a Defect, and not as an attempt', () => {
+  const clock = virtualClock()
+  const told: LogEvent[] = []
+  const broken = scriptedSink<string>({ clock, reply: () => ({ defect: new Error('planted') }) })
+  const options = { clock, onEvent: (event: LogEvent) => told.push(event), retry: limitRetries(0) }
+  of('a').pipe(lift(), deliver(broken, options)).subscribe()
+  expect(told.map(({ _tag }) => _tag)).toEqual(['Accepted', 'Defect', 'Ended'])
+})
