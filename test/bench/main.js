@@ -61,7 +61,9 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
-const chosen = whole || positionals.length === 0 ? benches : positionals
+// The figures of PostgreSQL are in docs/scale.md.
+const ours = benches.filter((name) => name !== 'postgres')
+const chosen = whole || positionals.length === 0 ? ours : positionals
 const asked = whole?.rounds ?? (values.rounds && Number(values.rounds))
 const processes = whole?.processes ?? Number(values.processes ?? 1)
 

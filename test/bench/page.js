@@ -33,14 +33,20 @@ const tableOf = (rows) => {
 
 const sectionOf = (bench) => new RegExp(`(## [^\n]*bench -- ${bench}\`\n[^]*?\n)(\\|[^]*?\\|)(\n\n|\n$)`)
 
+/** By place: a base has a row in each of its plans. */
 const rowsIn = (table) =>
-  new Map(
-    table.split('\n').map((line) => {
-      const [, what = '', , ratio = ''] = line.split('|').map((cell) => cell.trim())
-      const [, middle, low, high] = /^([\d.]+) \(([\d.]+)-([\d.]+)\)$/.exec(ratio) ?? []
-      return [what, middle && { middle, low, high }]
-    }),
-  )
+  table
+    .split('\n')
+    .slice(2)
+    .map((line) => {
+      const [, what, , ratio = ''] = line.split('|').map((cell) => cell.trim())
+      const [, middle, low, high] = /^([\d.]+) \(([\d.]+)-([\d.]+)\)$/.exec(ratio)?.map(Number) ?? []
+      return { what, middle, low, high }
+    })
+
+/** The part by which a ratio may leave the range of the page: it is rounded there, and a figure of one round has none. */
+const SLACK = 1.05
+const ROUNDED = 0.01
 
 let written = page.replace(
   /Taken on [^\n]*\n/,
@@ -58,12 +64,15 @@ for (const [bench, { rows, load }] of Object.entries(found)) {
     sectionOf(bench),
     (_, before, _table, after) => `${before}${tableOf(rows)}${after}`,
   )
-  for (const { what, ratio, target = '' } of rows) {
-    const told = known.get(what)
-    if (ratio === undefined || told === undefined) continue
-    const isWorse = target.startsWith('>') ? ratio < told.low : ratio > told.high
+  for (const [at, { what, ratio, target = '' }] of rows.entries()) {
+    const told = known[at]
+    if (told?.what !== what) console.log(`${bench}: ${what} is not on the page`)
+    if (ratio === undefined || told?.middle === undefined) continue
+    const isWorse = target.startsWith('>')
+      ? ratio < told.low / SLACK - ROUNDED
+      : ratio > told.high * SLACK + ROUNDED
     if (!isWorse) continue
-    const range = `${told.middle} (${told.low}-${told.high})`
+    const range = `${times(told.middle)} (${times(told.low)}-${times(told.high)})`
     console.log(`${bench}: ${what} has ${times(ratio)}; the page says ${range} (load ${load})`)
     if (values.write !== true) process.exitCode = 1
   }
