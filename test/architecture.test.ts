@@ -30,7 +30,7 @@ const rooms = [
 /** Where each third party may be imported. */
 const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(rxjs|node:buffer)$/, /./],
-  // Its types may stand anywhere; its values cost each process some 25 ms, and core/either.ts has those in use.
+  // Its types may stand anywhere; its values cost each process some 50 ms, and core/either.ts has those in use.
   [/^fp-ts\/lib\/\w+\.js$/, /^(cli\/options\.ts|testing\/laws\/)/],
   [
     /^io-ts$/,
