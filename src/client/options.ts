@@ -59,7 +59,7 @@ export interface ClientOptions {
    * that it has not stored yet.
    */
   readonly maxCount?: number
-  /** The same in bytes of memory: their JSON, and 320 for each; default 33,554,432. */
+  /** The same in bytes of memory: their JSON, and 256 for each; default 33,554,432. */
   readonly maxBytes?: number
   /**
    * The policy for a full queue. `error`, the default: the call answers `Full`. `dropNewest`: it is accepted
@@ -192,7 +192,7 @@ const queueFaults = (options: Decoded<typeof clientShape>): ReadonlyArray<Fault>
   if (maxHeldBytes(maxMessageBytes) > maxBytes)
     faults.push({
       path: 'maxBytes',
-      message: 'must have room for one message: twice maxMessageBytes and 320',
+      message: 'must have room for one message: twice maxMessageBytes and 256',
     })
   if (overflow === 'dropOldest' && options.outbox !== undefined)
     faults.push({ path: 'overflow', message: 'cannot be dropOldest with an outbox' })

@@ -11,15 +11,16 @@ export interface Queue<A> {
 
 const SMALLEST = 16
 
-/** An empty queue: a ring in an array whose length is a power of two. It has no bound. */
+/** An empty queue: a ring in an array that grows by half. It has no bound. */
 export const queue = <A>(): Queue<A> => {
   let slots: Array<A | undefined> = new Array<A | undefined>(SMALLEST)
   let head = 0
   let count = 0
 
+  const placeOf = (at: number): number => (at < slots.length ? at : at - slots.length)
   const grow = (): void => {
-    const larger = new Array<A | undefined>(slots.length * 2)
-    for (let i = 0; i < count; i++) larger[i] = slots[(head + i) & (slots.length - 1)]
+    const larger = new Array<A | undefined>(Math.ceil(slots.length * 1.5))
+    for (let i = 0; i < count; i++) larger[i] = slots[placeOf(head + i)]
     slots = larger
     head = 0
   }
@@ -28,7 +29,7 @@ export const queue = <A>(): Queue<A> => {
     if (count === 0) return undefined
     const item = slots[head]
     slots[head] = undefined
-    head = (head + 1) & (slots.length - 1)
+    head = placeOf(head + 1)
     count--
     if (count === 0 && slots.length > 1024) {
       slots = new Array<A | undefined>(SMALLEST)
@@ -41,7 +42,7 @@ export const queue = <A>(): Queue<A> => {
     size: () => count,
     push: (item) => {
       if (count === slots.length) grow()
-      slots[(head + count) & (slots.length - 1)] = item
+      slots[placeOf(head + count)] = item
       count++
     },
     shift,

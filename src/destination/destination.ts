@@ -42,7 +42,7 @@ export interface DestinationOptions {
   /** Accepted events that have not ended. Default 100,000. */
   readonly maxCount?: number
   /**
-   * Bytes of memory for accepted events until they end: their texts, and 320 for each. Default 268,435,456.
+   * Bytes of memory for accepted events until they end: their texts, and 256 for each. Default 268,435,456.
    */
   readonly maxBytes?: number
   /** Events that are being attempted at once. Default 1,000. */

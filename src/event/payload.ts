@@ -211,7 +211,7 @@ export const isChangedAfterSign = (payload: Payload<unknown>): boolean => {
 }
 
 /** V8's memory of a waiting event beside its text: payload, entry and places in the queues (measured). */
-const HELD_BESIDE_TEXT = 320
+const HELD_BESIDE_TEXT = 256
 
 const TWO_BYTE_CHARACTER = /[^\u0000-\u00ff]/
 
