@@ -185,7 +185,6 @@ token is wrong.`,
 
   events    JSON Schema 2020-12 of events in their canonical form
   openapi   OpenAPI 3.1: a webhook for each kind of body, and the headers
-  asyncapi  AsyncAPI 3.0: the same as messages
 
 Example:
   $ headrace schema openapi --title 'Webhooks of my shop' > openapi.json

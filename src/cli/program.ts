@@ -28,7 +28,7 @@ const EVENT: Argument = ['<ID>', 'the message id of an event']
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
 const KIND: Argument = ['[KIND...]', 'page, screen, identify, track, alias, group, delete; all if omitted']
-const WHAT: Argument = ['<WHAT>', 'events, openapi or asyncapi']
+const WHAT: Argument = ['<WHAT>', 'events or openapi']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 /** Commands whose exit code is 1 when their output cannot be written. */

@@ -1,6 +1,6 @@
 /** `schema`: the events, or a document about the webhooks, as JSON. */
 import { Event } from '../event/event.ts'
-import { asyncApiOf, openApiOf } from '../schema/documents.ts'
+import { openApiOf } from '../schema/documents.ts'
 import { jsonSchemaOf } from '../schema/jsonSchema.ts'
 import type { OptionsOf } from './flags.ts'
 import { UsageError, choice } from './options.ts'
@@ -11,15 +11,14 @@ export const schemaCommand = (
   { out, host }: Terminal,
   given: string,
 ): number => {
-  const what = choice('events', 'openapi', 'asyncapi')(given, host.env)
+  const what = choice('events', 'openapi')(given, host.env)
   if (what._tag === 'Left') throw new UsageError(`WHAT ${what.left}`)
   const makers = {
     events: () => jsonSchemaOf(Event),
     openapi: () => openApiOf(options),
-    asyncapi: () => asyncApiOf(options),
   }
   const made = makers[what.right]()
-  // The codecs of headrace say what they take; a test makes all three.
+  // The codecs of headrace say what they take; a test makes both.
   if (made._tag === 'Right') out.line(JSON.stringify(made.right, null, 2))
   return FINE
 }

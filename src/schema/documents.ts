@@ -1,4 +1,4 @@
-/** OpenAPI 3.1 and AsyncAPI 3.0 of webhooks, out of the codecs that make their bodies. */
+/** OpenAPI 3.1 of webhooks, out of the codecs that make their bodies. */
 import type * as t from 'io-ts'
 import { isRight, left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -37,21 +37,20 @@ const HEADERS = {
   ],
 } as const
 
-const headers = Object.entries(HEADERS).map(
-  ([name, [description, pattern]]) => [name, description, { type: 'string', pattern }] as const,
-)
+const parameters = Object.entries(HEADERS).map(([name, [description, pattern]]) => ({
+  ...{ name, in: 'header', required: false, description, schema: { type: 'string', pattern } },
+}))
 
 /** The schemas of all bodies and of what they refer to, or all faults. */
 const schemasOf = (
   bodies: Readonly<Record<string, t.Mixed>>,
-  isDraft7: boolean,
 ): Either<ReadonlyArray<Fault>, Readonly<Record<string, JsonSchema>>> => {
   const defs: Record<string, JsonSchema> = {}
   const faults: Fault[] = []
   const message = 'must be a name of A-Z a-z 0-9 . _ -'
   const made = Object.entries(bodies).map(([name, codec]) => {
     if (!/^[\w.-]+$/.test(name)) faults.push({ path: name, message })
-    const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs, isDraft7 })
+    const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs })
     if (isRight(schema)) return [name, schema.right] as const
     const under = (path: string): string => `${name}${path === '' || path.startsWith('[') ? '' : '.'}${path}`
     faults.push(...schema.left.map((fault) => ({ ...fault, path: under(fault.path) })))
@@ -75,11 +74,8 @@ export const openApiOf = ({
   version = '1.0.0',
   bodies = webhookBodies,
 }: DocumentOptions = {}): Either<ReadonlyArray<Fault>, JsonSchema> => {
-  const schemas = schemasOf(bodies, false)
+  const schemas = schemasOf(bodies)
   if (schemas._tag === 'Left') return schemas
-  const parameters = headers.map(([name, description, schema]) => ({
-    ...{ name, in: 'header', required: false, description, schema },
-  }))
   const webhook = (name: string): JsonSchema => ({
     post: {
       operationId: name,
@@ -100,56 +96,5 @@ export const openApiOf = ({
     info: { title, version },
     webhooks: Object.fromEntries(Object.keys(bodies).map((name) => [name, webhook(name)])),
     components: { schemas: schemas.right },
-  })
-}
-
-/**
- * An AsyncAPI 3.0 document with a message for each body. Left as `openApiOf`.
- *
- * @example
- * import { asyncApiOf, webhookBodies } from 'headrace/schema'
- *
- * const { track } = webhookBodies
- * const document = asyncApiOf({ bodies: { track } })
- * if (document._tag === 'Right') console.log(document.right.asyncapi) // => 3.0.0
- */
-export const asyncApiOf = ({
-  title = 'Webhooks',
-  version = '1.0.0',
-  bodies = webhookBodies,
-}: DocumentOptions = {}): Either<ReadonlyArray<Fault>, JsonSchema> => {
-  const schemas = schemasOf(bodies, true)
-  if (schemas._tag === 'Left') return schemas
-  const names = Object.keys(bodies)
-  const properties = headers.map(([name, description, schema]) => [name, { description, ...schema }])
-  const message = (name: string): JsonSchema => ({
-    name,
-    contentType: 'application/json',
-    headers: { type: 'object', properties: Object.fromEntries(properties) as unknown },
-    payload: { $ref: `#/components/schemas/${name}` },
-  })
-  const refs = (to: string) => names.map((name) => [name, { $ref: `#/${to}/messages/${name}` }] as const)
-  return right({
-    asyncapi: '3.0.0',
-    info: { title, version },
-    defaultContentType: 'application/json',
-    channels: {
-      webhook: {
-        description: 'The URL of a receiver.',
-        messages: Object.fromEntries(refs('components')),
-      },
-    },
-    operations: {
-      deliver: {
-        action: 'send',
-        channel: { $ref: '#/channels/webhook' },
-        messages: refs('channels/webhook').map(([, ref]) => ref),
-        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
-      },
-    },
-    components: {
-      messages: Object.fromEntries(names.map((name) => [name, message(name)])),
-      schemas: schemas.right,
-    },
   })
 }

@@ -1,8 +1,8 @@
 /**
- * `headrace/schema`: JSON Schema, OpenAPI and AsyncAPI out of codecs, and Standard Schema both ways.
+ * `headrace/schema`: JSON Schema and OpenAPI out of codecs, and Standard Schema both ways.
  *
  * @module
  */
-export { asyncApiOf, openApiOf, webhookBodies, type DocumentOptions } from './documents.ts'
+export { openApiOf, webhookBodies, type DocumentOptions } from './documents.ts'
 export { jsonSchemaOf, withSchema, type JsonSchema } from './jsonSchema.ts'
 export { fromStandard, toStandard, type StandardSchema } from './standardSchema.ts'

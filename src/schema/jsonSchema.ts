@@ -107,17 +107,16 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
   }
 }
 
-/** Where the schemas of recursive codecs stand, and how tuples are written. */
+/** Where the schemas of recursive codecs stand. */
 export interface SchemaPlace {
   readonly prefix: string
   readonly defs: Record<string, JsonSchema>
-  readonly isDraft7?: boolean
 }
 
 /** The schema of a codec, or a fault for each part that says nothing. */
 export const schemaIn = (
   codec: t.Mixed,
-  { prefix, defs, isDraft7 = false }: SchemaPlace,
+  { prefix, defs }: SchemaPlace,
 ): Either<ReadonlyArray<Fault>, JsonSchema> => {
   const findings: Finding[] = []
   const names = new Map<t.Mixed, string>()
@@ -177,8 +176,8 @@ export const schemaIn = (
         return { type: 'array', items: go(type, [...steps, '*']) }
       case 'TupleType': {
         const items = types.map((member, at) => go(member, [...steps, at]))
-        const rest = isDraft7 ? { items, additionalItems: false } : { prefixItems: items, items: false }
-        return { type: 'array', minItems: items.length, maxItems: items.length, ...rest }
+        const { length } = items
+        return { type: 'array', minItems: length, maxItems: length, prefixItems: items, items: false }
       }
       case 'AnyDictionaryType':
         return { type: 'object' }

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { Event } from '../../src/event/index.ts'
-import { asyncApiOf, jsonSchemaOf, openApiOf } from '../../src/schema/index.ts'
+import { jsonSchemaOf, openApiOf } from '../../src/schema/index.ts'
 import { headrace } from './inProcess.ts'
 
 describe('schema', () => {
   it.each([
     ['events', () => jsonSchemaOf(Event)],
     ['openapi', () => openApiOf({ title: 'Mine', version: '2.1.0' })],
-    ['asyncapi', () => asyncApiOf({ title: 'Mine', version: '2.1.0' })],
   ])('prints %s', async (what, made) => {
     const { code, stdout, stderr } = await headrace([
       'schema',
@@ -24,7 +23,7 @@ describe('schema', () => {
 
   it('says what is wrong with its arguments, and helps', async () => {
     const { code, stderr } = await headrace(['schema', 'xml'])
-    expect([code, stderr]).toEqual([2, 'headrace schema: WHAT must be events, openapi or asyncapi\n'])
+    expect([code, stderr]).toEqual([2, 'headrace schema: WHAT must be events or openapi\n'])
     expect((await headrace(['schema'])).code).toBe(2)
     expect((await headrace(['schema', '--help'])).stdout).toContain('headrace schema openapi --title')
   })

@@ -1,9 +1,8 @@
 import { validate } from '@readme/openapi-parser'
-import { Ajv } from 'ajv'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
-import { asyncApiOf, openApiOf, webhookBodies, type JsonSchema } from '../../src/schema/index.ts'
+import { openApiOf, webhookBodies, type JsonSchema } from '../../src/schema/index.ts'
 import { standardHeadersOf, signatureOf } from '../../src/signing/index.ts'
 
 interface Document extends JsonSchema {
@@ -53,69 +52,8 @@ describe('openApiOf', () => {
   it('is refused with the path of each part that says nothing, and for a name that is none', () => {
     const { track } = webhookBodies
     const wrong = { track, 'a b': track, mine: t.type({ f: t.Function }), other: t.Function }
-    for (const document of [openApiOf({ bodies: wrong }), asyncApiOf({ bodies: wrong })])
-      expect(document).toMatchObject({ left: [{ path: 'a b' }, { path: 'mine.f' }, { path: 'other' }] })
-  })
-})
-
-describe('asyncApiOf', () => {
-  /** The structure that AsyncAPI 3.0 asks for, of what is used here. */
-  const structure = {
-    type: 'object',
-    required: ['asyncapi', 'info', 'channels', 'operations', 'components'],
-    additionalProperties: { not: {} },
-    properties: {
-      asyncapi: { const: '3.0.0' },
-      info: { type: 'object', required: ['title', 'version'], additionalProperties: { type: 'string' } },
-      defaultContentType: { type: 'string' },
-      channels: {
-        additionalProperties: {
-          required: ['messages'],
-          properties: { address: { type: ['string', 'null'] } },
-        },
-      },
-      operations: {
-        additionalProperties: {
-          required: ['action', 'channel'],
-          properties: {
-            action: { enum: ['send', 'receive'] },
-            channel: { required: ['$ref'] },
-            messages: { type: 'array', items: { required: ['$ref'] } },
-          },
-        },
-      },
-      components: { properties: { messages: { additionalProperties: { required: ['payload'] } } } },
-    },
-  }
-  const judge = new Ajv({ strict: false }).compile(structure)
-
-  it('makes a document of the structure, whose references lead to something', () => {
-    for (const options of [{}, { bodies }]) {
-      const document = made(asyncApiOf(options))
-      expect([judge(document), judge.errors]).toEqual([true, null])
-      expect(judge({ ...document, operations: { deliver: { action: 'publish' } } })).toBe(false)
-      const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) =>
-        path.split('/'),
-      )
-      expect(refs.length).toBeGreaterThan(20)
-      for (const path of refs)
-        expect(
-          path.reduce<unknown>((at, key) => (at as JsonSchema | undefined)?.[key], document),
-          path.join('/'),
-        ).toBeDefined()
-    }
-  })
-
-  it('has payloads of draft 07, with tuples and recursion', () => {
-    const { components } = made(asyncApiOf({ bodies }))
-    const ajv = new Ajv({ strict: false, formats: { 'date-time': true } }).addSchema({
-      ...components,
-      $id: 'd',
+    expect(openApiOf({ bodies: wrong })).toMatchObject({
+      left: [{ path: 'a b' }, { path: 'mine.f' }, { path: 'other' }],
     })
-    const root = { components }
-    const paid = ajv.compile({ ...root, $ref: '#/components/schemas/order.paid' })
-    expect(paid({ total: 1, pair: ['a', { children: [{ children: [] }] }] })).toBe(true)
-    expect(paid({ total: 1, pair: ['a', { children: [{ children: 7 }] }] })).toBe(false)
-    expect(paid({ total: 1, pair: ['a', { children: [] }, 'b'] })).toBe(false)
   })
 })
