@@ -8,15 +8,8 @@ import type { Either } from '../core/either.ts'
 import type { WaitOptions } from '../core/options.ts'
 import type { Accepted, Outcome, Totals } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type {
-  AliasCall,
-  Data,
-  GroupCall,
-  IdentifyCall,
-  PageCall,
-  ScreenCall,
-  TrackCall,
-} from '../event/model.ts'
+import type { AliasCall, Data, GroupCall, IdentifyCall, PageCall, ScreenCall } from '../event/model.ts'
+import type { TrackCall } from '../event/model.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'

@@ -16,12 +16,8 @@ import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption, withEgressFaults } from '../http/egress.ts'
-import {
-  headerNameOption,
-  headersOption,
-  secretSourceOption,
-  standardSecretOption,
-} from '../http/httpOptions.ts'
+import { headerNameOption, headersOption, secretSourceOption } from '../http/httpOptions.ts'
+import { standardSecretOption } from '../http/httpOptions.ts'
 import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'

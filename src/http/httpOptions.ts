@@ -8,15 +8,8 @@
 import { inspect } from 'node:util'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
-import {
-  checked,
-  decodeOptions,
-  option,
-  optional,
-  optionalKey,
-  strict,
-  wholeNumber,
-} from '../core/options.ts'
+import { checked, decodeOptions, option, optional, optionalKey, strict } from '../core/options.ts'
+import { wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { secretFrom, signerFrom, type Secret, type SecretSource } from '../signing/secret.ts'

@@ -2,15 +2,8 @@
 import { Observable, Subject, tap, type OperatorFunction } from 'rxjs'
 import { nextTurn, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf } from '../core/json.ts'
-import {
-  checkOptions,
-  clockOption,
-  func,
-  optional,
-  strict,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, clockOption, func, optional, strict, wholeNumber } from '../core/options.ts'
+import { withDefault } from '../core/options.ts'
 import { abandoned, isOutcome } from '../core/outcome.ts'
 import { isRefusal } from '../core/refusal.ts'
 import { isBatch } from '../event/payload.ts'

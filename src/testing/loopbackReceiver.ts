@@ -6,15 +6,8 @@ import { gzipSync } from 'node:zlib'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
 import type { WaitOptions } from '../core/options.ts'
 import { isRecord } from '../core/json.ts'
-import {
-  checkOptions,
-  clockOption,
-  decodeOptions,
-  guarded,
-  optional,
-  strict,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, clockOption, decodeOptions, guarded, optional, strict } from '../core/options.ts'
+import { withDefault } from '../core/options.ts'
 import { testCertificates, type TestCertificate } from './certificate.ts'
 import { effectOf, faultOption, healthy, HUGE_HEADER, REFUSAL_MS, scriptOption } from './faults.ts'
 import type { Misbehaviour, FaultScript } from './faults.ts'

@@ -13,15 +13,8 @@ import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../
 import type { Commits } from './commit.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
 import { DEAD_CHUNK, aboutDead, aboutRetry, type Offer } from '../stored.ts'
-import {
-  decodeDeadLetter,
-  decodeEntry,
-  encodeCorrupt,
-  encodeRecord,
-  rawOf,
-  sizeIn,
-  withAbout,
-} from './records.ts'
+import { decodeDeadLetter, decodeEntry, encodeCorrupt, encodeRecord, rawOf, sizeIn } from './records.ts'
+import { withAbout } from './records.ts'
 import { APPEND, type Counts, type RetryKey, type Store } from './store.ts'
 
 /** Where the record of a leased entry is. */

@@ -3,17 +3,8 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { steady, systemClock } from '../../core/clock.ts'
-import {
-  checkOptions,
-  clockOption,
-  func,
-  methods,
-  optional,
-  strict,
-  text,
-  wholeNumber,
-  withDefault,
-} from '../../core/options.ts'
+import { checkOptions, clockOption, func, methods, optional, strict, text } from '../../core/options.ts'
+import { wholeNumber, withDefault } from '../../core/options.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
 import { groupCommit, type Commits } from './commit.ts'
 import { OutboxError } from './contract.ts'

@@ -2,16 +2,8 @@ import type * as fc from 'fast-check'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { isPromiseLike } from '../../core/awaitable.ts'
 import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
-import {
-  checkOptions,
-  flag,
-  func,
-  methods,
-  optional,
-  strict,
-  wholeNumber,
-  withDefault,
-} from '../../core/options.ts'
+import { checkOptions, flag, func, methods, optional, strict, wholeNumber } from '../../core/options.ts'
+import { withDefault } from '../../core/options.ts'
 import { meaningOf, statusTable } from '../../sink/status.ts'
 import { effectOf } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
