@@ -101,11 +101,35 @@ const remaining = (budget: number, value: unknown): number => {
   return rest
 }
 
+/** Whether the data under a key of a message is written in the body of its event, as it is. */
+const isInBody = (key: string, value: unknown, event: Event): boolean =>
+  (key === 'properties' && 'properties' in event && event.properties === value) ||
+  (key === 'context' && 'context' in event && event.context === value) ||
+  (key === 'traits' && (event.type === 'identify' || event.type === 'group') && event.traits === value)
+
+/** As `remaining`, of a message. The data that its payload holds is counted there: no need to look into it. */
+const remainingOf = (budget: number, message: unknown, { event, payload }: Encoded): number => {
+  let rest = budget - payload.byteLength - 2
+  for (const key in message as Fields) {
+    // It became an event, so it is an object.
+    const value = (message as Fields)[key]
+    const own = rest - 6 * key.length - 3
+    rest = isInBody(key, value, event) ? own : remaining(own, value)
+    if (rest < 0) return rest
+  }
+  return rest
+}
+
 /** The JSON bytes of a message, or 0 if surely within `limit`. Undefined: nested too deeply to be written. */
-const sizeOf = (message: unknown, limit: number, { owned, size }: IncomingBatch): number | undefined => {
+const sizeOf = (
+  message: unknown,
+  encoded: Encoded,
+  limit: number,
+  { owned, size }: IncomingBatch,
+): number | undefined => {
   if (size <= limit) return 0
   try {
-    if (owned && remaining(limit, message) >= 0) return 0
+    if (owned && remainingOf(limit, message, encoded) >= 0) return 0
     return Buffer.byteLength(JSON.stringify(message))
   } catch (error) {
     // An unknown key that cannot be written is left out, and the rest has its own limit.
@@ -141,7 +165,7 @@ const messageEncoder = (
       const { event } = encoded.right
       if (event.type === 'delete' && batch.type !== 'delete')
         return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
-      const size = sizeOf(message, maxMessageBytes, batch)
+      const size = sizeOf(message, encoded.right, maxMessageBytes, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
       return size > maxMessageBytes
         ? left(tooLarge(message, maxMessageBytes, size, event.messageId))
