@@ -107,7 +107,7 @@ const isInBody = (key: string, value: unknown, event: Event): boolean =>
   (key === 'context' && 'context' in event && event.context === value) ||
   (key === 'traits' && (event.type === 'identify' || event.type === 'group') && event.traits === value)
 
-/** As `remaining`, of a message. The data that its payload holds is counted there: no need to look into it. */
+/** As `remaining`, of a message. The data that its payload holds is counted there. */
 const remainingOf = (budget: number, message: unknown, { event, payload }: Encoded): number => {
   let rest = budget - payload.byteLength - 2
   for (const key in message as Fields) {

@@ -35,7 +35,8 @@ export type RefusedReason =
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
 export type RetryableReason =
-  'status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held' | 'halved' | 'threw' | 'closed' | 'defect'
+  | ('status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held')
+  | ('halved' | 'threw' | 'closed' | 'defect' | 'cut')
 
 /** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>

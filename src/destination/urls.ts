@@ -8,8 +8,7 @@ import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstSuccess } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
-import { makeSink, subscribeTo, type Subscribe } from '../sink/layer.ts'
-import { reporting } from '../sink/observe.ts'
+import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
 import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -89,13 +88,14 @@ export const urlsSink = (
 ): Receivers => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(withTimeout({ timeout })(hook))
   const openUrl = (hook: Hook): Url => {
-    const asked = makeSink<Payload<Event>>(
+    const made = makeSink<Payload<Event>>(
       hook.name,
       (item, attempt, observer) => url.subscribe(item, attempt, observer),
       () => Promise.resolve(),
       true,
     )
     const gate = retryAfterGate(MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined))
+    const asked = deliveringBy(hook, made)
     const queue = concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight }, true)(gate(asked))
     const url: Url = { hook, subscribe: connect(hook), isGone: false, queue }
     return url

@@ -13,8 +13,8 @@ import type { ClosedBy } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
-import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
-import { reporters, tellAttempt } from '../sink/observe.ts'
+import { isReporting, nothingToCancel, subscribeTo, tellsCuts } from '../sink/layer.ts'
+import { CANCELLED, tellAttempt } from '../sink/observe.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
@@ -61,6 +61,7 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   attempt = onlyAttempt
   /** A reading of the monotonic clock; undefined if this attempt is not reported here. */
   start: number | undefined
+  isTold = false
   /** A batch holds retries, or new entries. */
   readonly isRetry: boolean
   private readonly all: Deliveries<A, D>
@@ -108,7 +109,7 @@ export const deliveries = <A, D>(
   const now = steady(clock)
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
-  const reportsItself = reporters.has(sink.deliver)
+  const [reportsItself, cutsAreTold] = [isReporting(sink), tellsCuts(sink)]
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown): void =>
@@ -119,6 +120,8 @@ export const deliveries = <A, D>(
     if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined
     if (!reportsItself) delivery.start = clock.monotonic()
     return (event) => {
+      // Ended by a layer inside, which cancels what it holds.
+      if (delivery.isTold && event._tag === 'Attempted') return
       if (event._tag === 'Attempted') delivery.start = undefined
       own(log, event)
     }
@@ -139,12 +142,20 @@ export const deliveries = <A, D>(
     return { number: attempts + 1, until, lastFailure, clock, report, from }
   }
 
+  const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {
+    const { item, attempt, start } = delivery
+    if (start === undefined) return
+    delivery.isTold = true
+    delivery.start = undefined
+    tellAttempt(log, attempt, start, end, { sink: sink.name, item, result })
+  }
+
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
-    const { entries, item, attempt, start } = delivery
+    const { entries } = delivery
     const end = clock.monotonic()
     const time = now(end)
     at.now = time
-    if (start !== undefined) tellAttempt(log, attempt, start, end, { sink: sink.name, item, result: verdict })
+    tell(delivery, end, verdict)
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
     attempted?.()
@@ -238,7 +249,10 @@ export const deliveries = <A, D>(
       at.inFlight = at.retriesInFlight = at.running = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
-      for (const delivery of cancelled) delivery.cancel()
+      for (const delivery of cancelled) {
+        delivery.cancel()
+        if (!cutsAreTold) tell(delivery, clock.monotonic(), CANCELLED)
+      }
       return new Set(cut)
     },
   }

@@ -11,8 +11,8 @@ import { drainLoop } from '../core/drainLoop.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
-import { assertSink, makeSink } from './layer.ts'
-import { reportedTo, reporting } from './observe.ts'
+import { assertSink, makeSink, reporting } from './layer.ts'
+import { reportedTo } from './observe.ts'
 import { nowOf, partOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */

@@ -5,8 +5,8 @@ import { drainLoop, type DrainLoop } from '../core/drainLoop.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link, type LinkedList } from '../core/linkedList.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { answer, makeLayer, nothingToCancel, type Subscribe } from './layer.ts'
-import { reported, reporting } from './observe.ts'
+import { answer, makeLayer, nothingToCancel, reporting, tellsCuts } from './layer.ts'
+import { reported, type Reported } from './observe.ts'
 import { partOf, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `withConcurrency`. */
@@ -25,9 +25,7 @@ const NOT_STARTED_IN_TIME: Verdict = left(
 )
 
 /** The deliveries of one key. */
-interface KeyQueue<A> {
-  readonly sink: string
-  readonly subscribe: Subscribe<A>
+interface KeyQueue<A> extends Reported<A> {
   readonly concurrency: number
   readonly now: () => number
   /** Drops the queue, because nothing waits or runs. */
@@ -84,7 +82,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     }
     this.state = 'running'
     queue.running++
-    const cancel = reported(queue.sink, queue.subscribe, this.item, attempt, this)
+    const cancel = reported(queue, this.item, attempt, this)
     // It may have been cancelled before its cancel was here.
     if (this.isOver()) cancel()
     else this.cancelInner = cancel
@@ -154,7 +152,7 @@ export const concurrencyLayer = <B>(
             if (by !== undefined && queues.get(key) === made) queues.delete(key)
           }
           const waiting = linkedList<LimitedDelivery<A>>()
-          const limits = { sink: sink.name, subscribe, concurrency, now, drop }
+          const limits = { sink: sink.name, subscribe, tellsCuts: tellsCuts(sink), concurrency, now, drop }
           const starting = drainLoop(() => startWaiting(made, () => isFair && isTurnOver(clock)))
           const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
           queues.set(key, made)

@@ -23,6 +23,26 @@ type DeliverFunction<A> = Sink<A>['deliver']
 /** The `Subscribe` of a `deliver` of `makeSink`. By function: a changed copy of a sink has another one. */
 const starts = new WeakMap<DeliverFunction<never>, Subscribe<never>>()
 
+/** The `deliver` of sinks that report each of their attempts, and those of layers around one. */
+const [reporters, aroundReporters] = [new WeakSet<object>(), new WeakSet<object>()]
+
+/** A sink that reports each of its attempts: nothing around it needs to look. */
+export const reporting = <A>(sink: Sink<A>): Sink<A> => {
+  reporters.add(sink.deliver)
+  return sink
+}
+export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.has(deliver)
+
+/** Whether the sink or one inside it reports its attempts, also those that are cancelled. */
+export const tellsCuts = (sink: Sink<never>): boolean =>
+  isReporting(sink) || aroundReporters.has(sink.deliver)
+
+/** A sink that delivers by another one. */
+export const deliveringBy = <A>(inner: Sink<never>, sink: Sink<A>): Sink<A> => {
+  if (tellsCuts(inner)) aroundReporters.add(sink.deliver)
+  return sink
+}
+
 /** The teardown of something that leaves nothing behind. */
 export const nothingToCancel: Cancel = () => undefined
 
@@ -164,6 +184,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
 /** An observer with another `next`. A class: one for each delivery, and three closures cost more. */
 export class WithNext implements Observer<Verdict> {
   readonly next: (verdict: Verdict) => void
+  hasFailed = false
   private readonly observer: Observer<Verdict>
 
   constructor(observer: Observer<Verdict>, next: (verdict: Verdict) => void) {
@@ -176,6 +197,7 @@ export class WithNext implements Observer<Verdict> {
   }
 
   error(defect: unknown): void {
+    this.hasFailed = true
     this.observer.error(defect)
   }
 }
@@ -204,11 +226,12 @@ export const makeLayer = <A, B = A>(
   assertSink('a layer', sink)
   const subscribe = subscribeTo(sink)
   const startOn = perClock((clock) => wrap(subscribe, clock))
-  return makeSink<B>(
+  const made = makeSink<B>(
     sink.name,
     (item, attempt, observer) => startOn(clockOf(attempt))(item, attempt, observer),
     (timeout, clock) => sink.close({ timeout, clock }),
   )
+  return deliveringBy(sink, made)
 }
 
 /** Holds deliveries back, on one clock. */

@@ -1,10 +1,11 @@
 import type { Observer } from 'rxjs'
 import { systemClock, type Cancel } from '../core/clock.ts'
-import { wasStarted, type Verdict } from '../core/failure.ts'
+import { left } from '../core/either.ts'
+import { retryable, wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Attempted, LogEvent, Listener } from '../log/logEvent.ts'
-import { WithNext, makeLayer, subscribeTo, type Subscribe } from './layer.ts'
+import { WithNext, isReporting, makeLayer, subscribeTo, tellsCuts, type Subscribe } from './layer.ts'
 import { nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /** Where the attempts of a sink are reported. */
@@ -30,41 +31,59 @@ export const tellAttempt = (to: Listener, attempt: Attempt, start: number, end: 
   to(at > until ? { ...event, late: at - until } : event)
 }
 
+/** The result of an attempt that was cancelled. */
+export const CANCELLED: Verdict = left(
+  retryable('cut', { detail: 'it was cancelled before its answer; it may have arrived' }),
+)
+
+/** A sink whose attempts are reported. */
+export interface Reported<in A> {
+  readonly sink: string
+  readonly subscribe: Subscribe<A>
+  /** A sink inside reports attempts that are cancelled; here it is not known whether one had started. */
+  readonly tellsCuts: boolean
+}
+
 /** Starts a delivery. If anything listens, it is an `Attempted`, unless a sink inside reported one. */
 export const reported = <A>(
-  sink: string,
-  subscribe: Subscribe<A>,
+  { sink, subscribe, tellsCuts }: Reported<A>,
   item: A,
   attempt: Attempt,
   observer: Observer<Verdict>,
 ): Cancel => {
   const { report, clock = systemClock } = attempt
   if (report === undefined) return subscribe(item, attempt, observer)
-  let start: number | undefined = clock.monotonic()
+  let start: number | 'told' | undefined = clock.monotonic()
   const pass = (event: LogEvent): void => {
+    // A layer inside gave the verdict, and cancels what it holds.
+    if (event._tag === 'Attempted' && start === 'told') return
     if (event._tag === 'Attempted') start = undefined
     report(event)
   }
-  const next = (result: Verdict): void => {
-    if (start !== undefined) tellAttempt(report, attempt, start, clock.monotonic(), { sink, item, result })
-    observer.next(result)
+  const tell = (result: Verdict): void => {
+    if (typeof start !== 'number') return
+    const began = start
+    start = 'told'
+    tellAttempt(report, attempt, began, clock.monotonic(), { sink, item, result })
   }
-  return subscribe(item, { ...attempt, report: pass }, new WithNext(observer, next))
-}
-
-/** The `deliver` of sinks that report each of their attempts: nothing around them needs to look. */
-export const reporters = new WeakSet<object>()
-
-export const reporting = <A>(sink: Sink<A>): Sink<A> => {
-  reporters.add(sink.deliver)
-  return sink
+  const next = (verdict: Verdict): void => {
+    tell(verdict)
+    observer.next(verdict)
+  }
+  const watched = new WithNext(observer, next)
+  const cancel = subscribe(item, { ...attempt, report: pass }, watched)
+  return () => {
+    cancel()
+    if (!tellsCuts && !watched.hasFailed) tell(CANCELLED)
+  }
 }
 
 /** Starts deliveries of a sink, each of them reported. */
 export const reportedTo = <A>(sink: Sink<A>): Subscribe<A> => {
   const subscribe = subscribeTo(sink)
-  if (reporters.has(sink.deliver)) return subscribe
-  return (item, attempt, observer) => reported(sink.name, subscribe, item, attempt, observer)
+  if (isReporting(sink)) return subscribe
+  const inner = { sink: sink.name, subscribe, tellsCuts: tellsCuts(sink) }
+  return (item, attempt, observer) => reported(inner, item, attempt, observer)
 }
 
 /**
@@ -97,13 +116,14 @@ export const withObserver = (options: ObserverOptions): Layer => {
 
   return (sink) => {
     const { name } = sink
+    const cuts = { tellsCuts: tellsCuts(sink) }
     return makeLayer(sink, (subscribe) => (item, attempt, observer) => {
       const report: Listener = (event) => {
         tell(event)
         attempt.report?.(event)
       }
       const inner = { ...attempt, report }
-      return reported(name, subscribe, item, inner, {
+      return reported({ sink: name, subscribe, ...cuts }, item, inner, {
         next: (verdict) => observer.next(verdict),
         complete: () => observer.complete(),
         error: (error) => {

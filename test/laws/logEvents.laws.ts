@@ -1,6 +1,6 @@
 /** The laws of log events: each thing that happens is told once, and the counts by events are those of `stats`. */
 import * as fc from 'fast-check'
-import { left } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { firstValueFrom, from, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
@@ -16,6 +16,8 @@ import {
 } from '../../src/index.ts'
 import { splitRight, toAll, validate, withConcurrency, withObserver, withTimeout } from '../../src/index.ts'
 import type { Payload, Sink } from '../../src/index.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import { show } from '../../src/core/failure.ts'
 import { storedEvents } from '../../src/destination/record.ts'
 import type { Totals } from '../../src/core/outcome.ts'
 import type { Event, TrackCall } from '../../src/event/index.ts'
@@ -155,6 +157,43 @@ describe('log events', () => {
     }
     const unheard = lives.map(({ told, ...life }) => ({ ...life, told: told.slice(0, 3) }))
     expect(unheard.some(attemptsLost)).toBe(true)
+  })
+
+  it('tell each attempt that a close cut, and none that had not started', async () => {
+    const asked: string[] = []
+    const told: LogEvent[] = []
+    const onEvent = (event: LogEvent): number => told.push(event)
+    const options = { onEvent, logger: false } as const
+    const silent = (name: string) =>
+      sink<unknown>(name, (_, { attempt: { number } }) => {
+        asked.push(`${name} ${String(number)}`)
+        return new Promise(() => undefined)
+      })
+    const url = (name: string) => withConcurrency({ concurrency: 2 })(silent(name))
+    const destination = openOver([url('a'), url('b')], options)
+    const client = createClient('wk', { ...options, sink: silent('c'), flushAt: 2 })
+    for (const id of ['1', '2', '3']) {
+      await destination.send(track(id))
+      client.track({ userId: 'u', event: 'e', messageId: id })
+    }
+    const sinks = [silent('d'), firstSuccess([silent('e'), url('f')]), withObserver({ onEvent })(silent('g'))]
+    const stopping = sinks.map((each) =>
+      from([right('x')])
+        .pipe(deliver(each, { onEvent }))
+        .subscribe(),
+    )
+    await new Promise(setImmediate)
+    await Promise.all([destination.close({ timeout: 0 }), client.close({ timeout: 0 })])
+    for (const each of stopping) each.unsubscribe()
+    expect(asked).toHaveLength(2 + 2 + 1 + 4)
+    // `withObserver` tells its listener, and the part hears it too.
+    expect(attemptsIn(told).toSorted()).toEqual([...asked, 'g 1'].toSorted())
+    const reasons = told.flatMap((each) =>
+      each._tag === 'Attempted' && each.result._tag === 'Left' ? [show(each.result.left)] : [],
+    )
+    expect(new Set(reasons)).toEqual(
+      new Set(['cut, it was cancelled before its answer; it may have arrived']),
+    )
   })
 
   it('name each ended item of a pipeline once, and each attempt of its sinks', () => {

@@ -44,7 +44,7 @@ describe('reports', () => {
       { _tag: 'Defect', at: START + 5, from: 'sink', where: 'inner', error },
     ])
   })
-  test('nothing of a delivery that is cancelled before its verdict', () => {
+  test('a delivery that is cancelled before its verdict, and nothing after it', () => {
     const clock = virtualClock()
     const events: LogEvent[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
@@ -53,7 +53,7 @@ describe('reports', () => {
       .subscribe()
       .unsubscribe()
     clock.tick(100)
-    expect(events).toEqual([])
+    expect(events).toMatchObject([{ _tag: 'Attempted', result: left({ reason: 'cut' }) }])
   })
 })
 
