@@ -163,6 +163,13 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   const tellOne = (item: unknown, step: StoryStep, due: number | undefined): void => {
     const history = historyOf(item, step.at)
     if (history === undefined) return
+    // Nothing else of a dead letter goes on.
+    if (history.state === 'Rejected' || history.state === 'Expired') {
+      ended.remove(history)
+      history.state = 'Waiting'
+      waiting.push(history)
+      addStep(history, { at: step.at, kind: 'accepted', amount: 0, about: '', why: 'redriven' })
+    }
     addStep(history, step)
     history.due = due
     if (step.kind === 'taken' || step.kind === 'failed') history.attempts++

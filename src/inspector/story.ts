@@ -10,7 +10,7 @@ export interface StoryStep {
   readonly amount: number
   /** The name of the receiver, or how it ended. */
   readonly about: string
-  /** A reason, or a status. */
+  /** A reason, or a status; `redriven` of an event that is accepted again. */
   readonly why: string | number
 }
 
@@ -51,7 +51,7 @@ export const addStep = (history: History, step: StoryStep): void => {
 const textOf = ({ kind, amount, about, why }: StoryStep): string => {
   switch (kind) {
     case 'accepted':
-      return kind
+      return String(why || kind)
     case 'taken':
     case 'failed':
       return `${String(why)} after ${String(Math.round(amount))} ms from ${about}`
@@ -93,6 +93,6 @@ export const storyOf = (history: History) => {
 
 /** In one line: `m-17: status 503 after 26 ms from :4319; waits 38 ms: …; delivered after 2 attempts`. */
 export const inOneLine = (history: History): string => {
-  const told = storyOf(history).steps.filter(({ kind }) => kind !== 'accepted')
+  const told = storyOf(history).steps.filter(({ text }) => text !== 'accepted')
   return `${history.id}: ${told.map(({ text }) => text).join('; ') || 'waits for its first attempt'}`
 }

@@ -134,6 +134,19 @@ it('explains an event in one line', () => {
   expect(memory.name()).toBe('orders')
 })
 
+it('goes on with the story of a dead letter that is redriven', () => {
+  const { onEvent, history, snapshot } = recorder(10, 'orders')
+  for (const [at, kind] of (['accept', 'fail', 'die', 'fail', 'wait'] as const).entries())
+    onEvent(eventOf(kind, 1, at))
+  const story = history('m1')
+  expect(story && inOneLine(story)).toMatch(
+    /; rejected after 1 attempt: .*; redriven; .*; waits 7 ms: because$/,
+  )
+  expect(snapshot(stats)).toMatchObject({ waiting: [{ id: 'm1' }], ended: [] })
+  onEvent(eventOf('end', 1, 9))
+  expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })
+})
+
 it('takes percentiles by the nearest rank', () =>
   fc.assert(
     fc.property(
