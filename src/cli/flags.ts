@@ -7,9 +7,7 @@ const outputs = {
   output: withDefault('--output <form>', 'lines, json or quiet', 'lines', as.choice(...as.OUTPUTS)),
 }
 
-const live = {
-  output: withDefault('--output <form>', as.FORMS.join(', '), 'auto', as.choice(...as.FORMS)),
-}
+const live = { output: withDefault('--output <form>', as.FORMS.join(', '), 'auto', as.choice(...as.FORMS)) }
 
 const inspect = optional(
   '--inspect [port]',

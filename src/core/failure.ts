@@ -145,13 +145,7 @@ export const expired = (
   firstAttemptAt: number,
   lastFailure: Failure,
   because: 'deadline' | 'attempts',
-): ExpiredFailure => ({
-  _tag: 'Expired',
-  attempts,
-  firstAttemptAt,
-  lastFailure,
-  because,
-})
+): ExpiredFailure => ({ _tag: 'Expired', attempts, firstAttemptAt, lastFailure, because })
 
 /** The verdicts inside a failure: of several sinks, or of a batch's members. None for a single failure. */
 export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {

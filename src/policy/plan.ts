@@ -51,12 +51,8 @@ const planOptions = strict({
  * // => 2000 exponential from 1s x2, at most 10m, full jitter
  */
 export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<PlannedAttempt> => {
-  const {
-    random,
-    duration,
-    maxAttempts,
-    verdict = () => left(retryable('network')),
-  } = checkOptions('plan options', planOptions, options)
+  const given = checkOptions('plan options', planOptions, options)
+  const { random, duration, maxAttempts, verdict = () => left(retryable('network')) } = given
   const attempts: PlannedAttempt[] = [{ number: 1, at: 0, delay: 0, because: 'first attempt' }]
   let progress: Progress | undefined
   let now = duration

@@ -118,10 +118,7 @@ export interface NdjsonOptions<A> {
   readonly format?: (item: A) => string
 }
 
-const outputOptions = strict({
-  name: optional(text),
-  format: optional(func()),
-})
+const outputOptions = strict({ name: optional(text), format: optional(func()) })
 
 const badFormat = (detail: string): Either<Refused, string> => left(refused('format', { detail }))
 

@@ -88,9 +88,9 @@ export const reportedTo = <A>(sink: Sink<A>): Subscribe<A> => {
 
 /**
  * Gives `onEvent` all that is reported inside, beside the part that makes the attempt: `Attempted` of each
- * sink, just before its verdict is passed on, `UrlSkipped` and `Held`. A verdict without a request (`held`,
- * `late`, `queueFull`, `closed`) is no `Attempted`. An error of the sink is a `Defect`. If `onEvent` throws,
- * the delivery goes on, and `onEvent` receives that error as a `Defect`, once.
+ * sink, just before its verdict is passed on, or when it is cancelled (`cut`), `UrlSkipped` and `Held`. A
+ * verdict without a request (`held`, `late`, `queueFull`, `closed`) is no `Attempted`. An error of the sink
+ * is a `Defect`. If `onEvent` throws, the delivery goes on, and it receives that error as a `Defect`, once.
  *
  * `deliver`, destinations and clients report the same without it.
  *

@@ -13,9 +13,7 @@ export interface RetryAfterGateOptions {
   readonly maxDelay?: number
 }
 
-const gateOptions = strict({
-  maxDelay: withDefault(wholeNumber('ms', 0), MAX_HOLD),
-})
+const gateOptions = strict({ maxDelay: withDefault(wholeNumber('ms', 0), MAX_HOLD) })
 
 const ASKED = 'the receiver asked not to be tried before; no request was sent'
 

@@ -81,12 +81,8 @@ const diskError = (code: string, path: string): Error =>
  * console.log(String(await clock.run(disk.read('journal')))) // => one,
  */
 export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
-  const {
-    clock,
-    latency,
-    faults,
-    log = () => undefined,
-  } = checkOptions('options of scriptedDisk', diskOptions, options)
+  const given = checkOptions('options of scriptedDisk', diskOptions, options)
+  const { clock, latency, faults, log = () => undefined } = given
   const files = new Map<string, File>()
   /** Undefined: it is synced. `start`: the bytes of the file before it. */
   let lastWrite: { readonly file: File; readonly start: number } | undefined

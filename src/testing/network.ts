@@ -108,11 +108,8 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] }
  * console.log((await first).status, second) // => 503 ECONNRESET
  */
 export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwork => {
-  const {
-    clock,
-    script = [],
-    log = () => undefined,
-  } = checkOptions('options of scriptedNetwork', networkOptions, options)
+  const given = checkOptions('options of scriptedNetwork', networkOptions, options)
+  const { clock, script = [], log = () => undefined } = given
   const faultFor = faultPlayer(clock, script)
   const calls: Array<Writable<NetworkCall>> = []
 
@@ -122,13 +119,8 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
       const name = `request ${String(calls.length)}`
       const fault = faultFor(asked)
       const startedAt = clock.monotonic()
-      const call: Writable<NetworkCall> = {
-        request: asked,
-        startedAt,
-        endedAt: undefined,
-        ended: undefined,
-        fault,
-      }
+      const nothing = { endedAt: undefined, ended: undefined }
+      const call: Writable<NetworkCall> = { request: asked, startedAt, ...nothing, fault }
       calls.push(call)
       log(`${String(startedAt)} ms: ${name} ${method} ${url} meets ${JSON.stringify(fault)}`)
       let cancelTimer: Cancel = () => undefined

@@ -53,11 +53,8 @@ export const makeWorld = (
   options: WorldOptions = {},
   onLine: (line: string) => void = () => undefined,
 ): World & { readonly trace: ReadonlyArray<string> } => {
-  const {
-    network = [],
-    diskFaults: faults = [],
-    ...limits
-  } = checkOptions('options of a world', worldOptions, options)
+  const given = checkOptions('options of a world', worldOptions, options)
+  const { network = [], diskFaults: faults = [], ...limits } = given
   const trace: string[] = []
   // Ties have numbers of their own, so that a new timer does not change the program's draws.
   const clock = virtualClock({ ...limits, ties: seededRandom(~seed) })

@@ -4,15 +4,8 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { showRefusal as show, type Refusal } from '../../src/index.ts'
 import { trackingFrame, toWebhookBody } from '../../src/event/index.ts'
 import * as Limits from '../../src/event/limits.ts'
-import {
-  bodyOf,
-  bytesOf,
-  encodePayload,
-  frameBytes,
-  jsonArrayFrame,
-  metaBytes,
-  newId,
-} from '../../src/event/payload.ts'
+import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame } from '../../src/event/payload.ts'
+import { metaBytes, newId } from '../../src/event/payload.ts'
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
 import { instant } from '../../src/testing/laws/jsonValues.ts'

@@ -2,14 +2,8 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { trackingText } from '../../src/event/trackingMessage.ts'
-import {
-  callOf,
-  Event,
-  ParsedEvent,
-  toTrackingMessage,
-  type Call,
-  type Tracked,
-} from '../../src/event/index.ts'
+import { callOf, Event, ParsedEvent, toTrackingMessage } from '../../src/event/index.ts'
+import type { Call, Tracked } from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }

@@ -17,12 +17,8 @@ import { memory } from '../../src/sink/memory.ts'
 import { SHARED } from '../../src/sink/sink.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import {
-  loopbackReceiver,
-  testCertificates,
-  virtualClock,
-  type Misbehaviour,
-} from '../../src/testing/index.ts'
+import { loopbackReceiver, testCertificates, virtualClock } from '../../src/testing/index.ts'
+import type { Misbehaviour } from '../../src/testing/index.ts'
 import type { Receiver, TestCertificate, VirtualClock } from '../../src/testing/index.ts'
 import type { TlsMisbehaviour } from '../../src/testing/faults.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'

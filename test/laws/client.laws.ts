@@ -11,13 +11,8 @@ import { both, capDelay, deadline, exponential, respectRetryAfter } from '../../
 import { clientLaws, registerLaws } from '../../src/testing/laws/index.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
 import { sharedStore } from '../support/sharedStore.ts'
-import {
-  scriptedSink,
-  seededRandom,
-  virtualClock,
-  type SinkCall,
-  type Reply,
-} from '../../src/testing/index.ts'
+import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
+import type { SinkCall, Reply } from '../../src/testing/index.ts'
 import { event, yes } from '../client/virtual.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 

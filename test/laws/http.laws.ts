@@ -3,13 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { onlyAttempt, type Sink, type Verdict, type Payload } from '../../src/index.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
-import {
-  healthy,
-  loopbackReceiver,
-  scriptedSink,
-  virtualClock,
-  type Misbehaviour,
-} from '../../src/testing/index.ts'
+import { healthy, loopbackReceiver, scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import type { Misbehaviour } from '../../src/testing/index.ts'
 import type { FaultScript, Receiver } from '../../src/testing/index.ts'
 import { faultScript } from '../../src/testing/laws/faultScript.ts'
 import { deliverOnce } from '../sink/deliverOnce.ts'

@@ -4,16 +4,8 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { firstValueFrom, from, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import {
-  deliver,
-  encode,
-  failover,
-  firstSuccess,
-  mapRight,
-  refused,
-  retryable,
-  sink,
-} from '../../src/index.ts'
+import { deliver, encode, failover, firstSuccess, mapRight, refused, retryable } from '../../src/index.ts'
+import { sink } from '../../src/index.ts'
 import { splitRight, toAll, validate, withConcurrency, withObserver, withTimeout } from '../../src/index.ts'
 import type { Payload, Sink } from '../../src/index.ts'
 import { createClient } from '../../src/client/createClient.ts'

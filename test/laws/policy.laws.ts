@@ -4,13 +4,8 @@ import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/index.ts'
 import { Monoid, capDelay, deadline, exponential } from '../../src/policy/index.ts'
-import {
-  fullJitter,
-  limitRetries,
-  respectRetryAfter,
-  standard,
-  type RetryPolicy,
-} from '../../src/policy/index.ts'
+import { fullJitter, limitRetries, respectRetryAfter, standard } from '../../src/policy/index.ts'
+import type { RetryPolicy } from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
 import type { Law } from '../../src/testing/laws/index.ts'

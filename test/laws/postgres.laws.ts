@@ -2,14 +2,8 @@
 import { describe, test } from 'vitest'
 import type { Outbox } from '../../src/outbox/index.ts'
 import { outboxLaws, registerLaws, sharedOutboxLaws, type OutboxItem } from '../../src/testing/laws/index.ts'
-import {
-  brokenConnections,
-  jsonCodec,
-  open,
-  openSchema,
-  untilAnswered,
-  virtualPool,
-} from '../support/postgresWorld.ts'
+import { brokenConnections, jsonCodec, open, openSchema, untilAnswered } from '../support/postgresWorld.ts'
+import { virtualPool } from '../support/postgresWorld.ts'
 import { runs } from '../support/runs.ts'
 
 describe.each([

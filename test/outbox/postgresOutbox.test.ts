@@ -17,13 +17,8 @@ import { webhookDestination, type Destination } from '../../src/destination/inde
 import type { Event } from '../../src/event/index.ts'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
 import { schemaSql } from '../../src/outbox/postgres/schema.ts'
-import type {
-  CorruptRecord,
-  Entry,
-  OutboxFactoryOptions,
-  TransactionClient,
-  TransactionalOutbox,
-} from '../../src/outbox/index.ts'
+import type { CorruptRecord, Entry, OutboxFactoryOptions, TransactionClient } from '../../src/outbox/index.ts'
+import type { TransactionalOutbox } from '../../src/outbox/index.ts'
 import { loopbackReceiver, virtualClock, type Receiver } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
 import { newSchema, programs, startPgbouncer } from '../support/postgres.js'

@@ -2,14 +2,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import {
-  deliver,
-  firstSuccess,
-  retryable,
-  withConcurrency,
-  type Sink,
-  type Verdict,
-} from '../../src/index.ts'
+import { deliver, firstSuccess, retryable, withConcurrency } from '../../src/index.ts'
+import type { Sink, Verdict } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'

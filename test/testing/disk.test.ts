@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  scriptedDisk,
-  virtualClock,
-  type DiskMisbehaviour,
-  type ScriptedDisk,
-} from '../../src/testing/index.ts'
+import { scriptedDisk, virtualClock } from '../../src/testing/index.ts'
+import type { DiskMisbehaviour, ScriptedDisk } from '../../src/testing/index.ts'
 
 /** Lets a task on a disk run to its end in virtual time. */
 const onDisk = async <T>(

@@ -2,12 +2,8 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  loopbackReceiver,
-  virtualClock,
-  type Misbehaviour,
-  type FaultScript,
-} from '../../src/testing/index.ts'
+import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import type { Misbehaviour, FaultScript } from '../../src/testing/index.ts'
 import type { Receiver } from '../../src/testing/index.ts'
 import { openSockets, until } from '../support/http.ts'
 
