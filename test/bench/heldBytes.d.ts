@@ -1,4 +1,8 @@
-/** One row for each shape and room. */
-export const run: (limits: {
-  readonly maxBytes: number
-}) => Promise<ReadonlyArray<{ readonly what: string; readonly figure: number; readonly met: boolean }>>
+interface Row {
+  readonly what: string
+  readonly figure: number
+  readonly unit: string
+  readonly met: boolean
+}
+
+export const run: (limits: { readonly maxBytes: number }) => Promise<ReadonlyArray<Row>>

@@ -8,6 +8,8 @@ import { webhookDestination } from 'headrace/destination'
 import { answerOf } from './measure.js'
 
 const MOST = 1.5
+/** Bytes of an event beside its text. */
+const MOST_BESIDE = { destination: 160, client: 128 }
 /** What `stats().bytes` counts beside the text of an event. */
 const COUNTED = 256
 const order = { sku: 'sku-12', name: 'A woollen hat', price: 12.5, tags: ['sale', 'winter'] }
@@ -78,15 +80,11 @@ const row = (what, figure, unit, most) => ({ what, figure, unit, target: `<= ${m
 /** One row for each shape and room, and one for each room. */
 export const run = async ({ maxBytes = 32_000_000 } = {}) => {
   const rows = []
-  for (const room of Object.keys(rooms))
+  for (const [room, most] of Object.entries(MOST_BESIDE)) {
     for (const shape of Object.keys(shapes)) {
       const { aByte } = await measured(room, shape, maxBytes, false)
       rows.push(row(`${room}: ${shape}`, aByte, 'heap a byte', MOST))
     }
-  for (const [room, most] of [
-    ['destination', 160],
-    ['client', 128],
-  ]) {
     const { beside } = await measured(room, 'small event', maxBytes, true)
     rows.push(row(`${room}: an event without an attempt, beside its text`, beside, 'bytes', most))
   }

@@ -8,14 +8,8 @@ describe('schema', () => {
     ['events', () => jsonSchemaOf(Event)],
     ['openapi', () => openApiOf({ title: 'Mine', version: '2.1.0' })],
   ])('prints %s', async (what, made) => {
-    const { code, stdout, stderr } = await headrace([
-      'schema',
-      what,
-      '--title',
-      'Mine',
-      '--api-version',
-      '2.1.0',
-    ])
+    const flags = ['--title', 'Mine', '--api-version', '2.1.0']
+    const { code, stdout, stderr } = await headrace(['schema', what, ...flags])
     expect([code, stderr]).toEqual([0, ''])
     const document = made()
     expect(JSON.parse(stdout)).toEqual(document._tag === 'Right' ? document.right : 'left')
