@@ -45,6 +45,8 @@ const { outputFiles } = await build({
   platform: 'node',
   target: 'node20',
   packages: 'external',
+  // A module that a plugin resolves has no tsconfig. Assigned fields are quicker than defined ones.
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
   plugins: [kernel],
   write: false,
 })
