@@ -93,30 +93,30 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
   }
 
   complete(): void {
-    this.state = 'over'
-    this.queue.running--
+    this.leave()
     this.observer.complete()
     this.queue.starting.run()
   }
 
   error(defect: unknown): void {
-    this.state = 'over'
-    this.queue.running--
+    this.leave()
     this.observer.error(defect)
     this.queue.starting.run()
   }
 
-  cancel(): void {
-    const { queue, state } = this
+  /** Frees its place. Its own verdict may have cancelled it, which freed it too. */
+  private leave(): void {
+    if (this.state === 'running') this.queue.running--
     this.state = 'over'
-    if (state === 'over') return
-    if (state === 'waiting') queue.waiting.remove(this)
-    else {
-      this.cancelInner()
-      queue.running--
-    }
+  }
+
+  cancel(): void {
+    if (this.isOver()) return
+    if (this.state === 'waiting') this.queue.waiting.remove(this)
+    else this.cancelInner()
+    this.leave()
     // Later: a stop cancels one delivery after the other, and must not find the next ones just started.
-    queueMicrotask(queue.starting.run)
+    queueMicrotask(this.queue.starting.run)
   }
 
   private isOver(): boolean {

@@ -1,6 +1,6 @@
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
-import { lastValueFrom } from 'rxjs'
+import { lastValueFrom, Observable, of, take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Verdict, Payload } from '../../src/index.ts'
 import { onlyAttempt, sink, withConcurrency, withTimeout, type Layer, type Sink } from '../../src/index.ts'
@@ -54,6 +54,28 @@ test('drops the queue of a key when it is empty', async () => {
   await collectGarbage()
   expect(keys.map((key) => key.deref())).toEqual([undefined, undefined])
   expect(keyed.name).toBe('inner')
+})
+
+test('a waiting delivery that its own verdict cancels frees its place once', () => {
+  let running = 0
+  const inner: Sink<string> = {
+    ...sink('inner', () => taken),
+    deliver: (item): Observable<Verdict> =>
+      item === 'answers at once'
+        ? of(taken)
+        : new Observable(() => {
+            running++
+            return () => running--
+          }),
+  }
+  const one = withConcurrency({ concurrency: 1 })(inner)
+  const first = one.deliver('first', onlyAttempt).subscribe()
+  one.deliver('answers at once', onlyAttempt).pipe(take(1)).subscribe()
+  first.unsubscribe()
+  return Promise.resolve().then(() => {
+    for (const item of ['second', 'third']) one.deliver(item, onlyAttempt).subscribe()
+    expect(running).toBe(1)
+  })
 })
 
 test('1,000 may wait by default', () => {
