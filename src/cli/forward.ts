@@ -15,7 +15,7 @@ import type { Inspectable } from '../inspector/inspector.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { BookmarkedOutbox, Outbox } from '../outbox/outbox.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Place } from './flags.ts'
@@ -183,16 +183,14 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const of = { codec: storedEvents, onCorrupt: () => reading.corrupt++ }
   const server = job.place?.server
   const database = server && (await openPostgres(server))
-  const folder =
-    job.place && !server
-      ? lmdbOutbox<Payload<Event>>({
-          path: job.place.name,
-          maxCount: maxWaiting + STORE_SLACK.count,
-          maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
-          ...of,
-        })
-      : undefined
-  const store = server ? database?.outboxOf(server.queue)(of) : folder
+  const inFolder = (path: string): BookmarkedOutbox<Payload<Event>> =>
+    lmdbOutbox({
+      path,
+      maxCount: maxWaiting + STORE_SLACK.count,
+      maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
+      ...of,
+    })
+  const store = server ? database?.outboxOf(server.queue)(of) : job.place && inFolder(job.place.name)
   await database?.opened()
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
   const target = job.open(
@@ -202,8 +200,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
       // An event is stored with the place behind its line: after a kill the next run goes on there.
       enqueue: (items) => {
         items.forEach(setLine)
-        if (!folder || input.name === undefined || mark === undefined) return store.enqueue(items)
-        return folder.enqueue(items, { bookmark: { name: input.name, value: markToText(mark) } })
+        if (input.name === undefined || mark === undefined) return store.enqueue(items)
+        return store.enqueue(items, { bookmark: { name: input.name, value: markToText(mark) } })
       },
       stats: () => ({ ...store.stats(), maxCount: maxWaiting, maxBytes: MAX_WAITING_BYTES }),
     },
@@ -247,7 +245,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
   /** Where an earlier run stopped reading this file. */
   const startOf = async (): Promise<Cursor | undefined> => {
     const { name = '', has } = input
-    const last = job.fromStart === true ? undefined : markFromText(folder?.bookmark(name) ?? '')
+    const stored = job.fromStart === true || name === '' ? undefined : await store?.bookmark(name)
+    const last = markFromText(stored ?? '')
     if (last === undefined) return undefined
     const place = `line ${String(last.line)}`
     reading.isResumed = (await has?.(last)) === true
@@ -279,7 +278,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     await Promise.all(undecided)
     if (isOver()) return
     if (input.name !== undefined && mark !== undefined)
-      await folder?.remember({ name: input.name, value: markToText({ ...mark, isEnd: true }) })
+      await store?.remember({ name: input.name, value: markToText({ ...mark, isEnd: true }) })
     reading.isAtEnd = true
   }
 
@@ -333,7 +332,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   }
   if (!store && !dead && lost > 0)
     note(`${String(lost)} not delivered; --dead FILE keeps them, to be sent again`)
-  const readsOn = folder ? ', and reads on from here' : ''
+  const readsOn = input.name !== undefined ? ', and reads on from here' : ''
   if (store && waiting > 0)
     note(`${String(waiting)} wait in ${place}: the same command delivers them${readsOn}`)
   if (store && deadCount > 0) {

@@ -40,8 +40,8 @@ Example:
 
 With --outbox events wait in a folder. After a crash, or when the file has grown,
 run the same command again: it delivers what waits, and reads on. Several processes
-share a queue of PostgreSQL (see 'headrace outbox'), and end when it is empty; it
-keeps no place in a file: --outbox postgres://me@db.example/app --queue hooks
+share a queue of PostgreSQL (see 'headrace outbox'), and end when it is empty:
+--outbox postgres://me@db.example/app --queue hooks
 
 Ctrl-C stops reading and waits for requests in flight, for at most --grace and
 half a second. A second Ctrl-C quits at once. SIGTERM and SIGHUP do the same.

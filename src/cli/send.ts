@@ -66,10 +66,6 @@ export const sendCommand = async (
   if (fromStart && place === undefined)
     throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const input = await openInput(file, terminal.host)
-  if (place?.server && input.name !== undefined && !fromStart)
-    throw new UsageError(
-      'PostgreSQL keeps no place in FILE: give --from-start to send all of it, or pipe it in',
-    )
   const limits = { timeout, concurrency, egress, maxCount: maxWaiting }
   const open = toWebhooks(settings.right, { retry: retryFor(options.retryFor), ...limits })
   return (await forward({ ...options, place, input, open }, terminal)).code

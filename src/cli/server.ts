@@ -5,7 +5,6 @@ import { constVoid, isLeft } from '../core/either.ts'
 import { codeOf, messageOf } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { OutboxFactoryOptions } from '../outbox/factory.ts'
-import type { Outbox } from '../outbox/outbox.ts'
 import { postgres } from '../outbox/postgres/postgresOutbox.ts'
 import { migrate, schemaSql } from '../outbox/postgres/schema.ts'
 import type { OptionsOf, Place } from './flags.ts'
@@ -34,7 +33,7 @@ export const openPostgres = async ({ url, schema }: NonNullable<Place['server']>
     pool,
     outboxOf:
       (queue: string) =>
-      <A>(of: OutboxFactoryOptions<A>): Outbox<A> => {
+      <A>(of: OutboxFactoryOptions<A>) => {
         const outbox = postgres({ pool, queue, schema })(of)
         openings.push(() => outbox.opened?.())
         return outbox

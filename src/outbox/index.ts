@@ -9,4 +9,4 @@ export type { CorruptRecord, ItemCodec, OutboxFactory, OutboxFactoryOptions } fr
 export { memoryOutbox, type MemoryOutboxOptions } from './memoryOutbox.ts'
 export type { Ack, CorruptDeadLetter, DeadLetter, DeadLetters, DeadPage, EndedDeadLetter } from './outbox.ts'
 export type { Entry, LeaseLimits, Nack, Outbox, OutboxStats } from './outbox.ts'
-export type { TransactionClient, TransactionalOutbox } from './outbox.ts'
+export type { BookmarkedOutbox, TransactionClient, TransactionalOutbox } from './outbox.ts'

@@ -170,6 +170,25 @@ export type RunStatement = (text: string, values: unknown[]) => unknown
 export type TransactionClient =
   RunStatement | { readonly query: RunStatement } | { readonly executeSql: RunStatement }
 
+/** A short text under a name, stored beside items, such as a position in an input. */
+export interface Bookmark {
+  readonly name: string
+  readonly value: string
+}
+
+/** An outbox on a disk or a server, which keeps bookmarks beside its items. */
+export interface BookmarkedOutbox<A> extends Outbox<A> {
+  /** A bookmark is stored in the transaction of its items, and not if none of them had room. */
+  readonly enqueue: (
+    items: ReadonlyArray<A>,
+    beside?: { readonly bookmark?: Bookmark },
+  ) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
+  /** The value that was last stored under this name. */
+  readonly bookmark: (name: string) => Awaitable<string | undefined>
+  /** Stores a bookmark by itself. */
+  readonly remember: (bookmark: Bookmark) => Promise<void>
+}
+
 /** An outbox to which a transaction of the host can add. */
 export interface TransactionalOutbox<A> extends Outbox<A> {
   readonly enqueueIn: NonNullable<Outbox<A>['enqueueIn']>

@@ -32,6 +32,25 @@ describe('commands over PostgreSQL', async () => {
     expect([(await headrace([...send, ...at('q')])).code, await waiting('q')]).toEqual([0, 0])
   })
 
+  it('goes on in a file behind the events of the last run', async () => {
+    let code = 503
+    const { url: to, received, arrived } = await receiverOf(() => ({ do: 'status', code }))
+    const file = `${scratch()}/events.ndjson`
+    writeFileSync(file, ['a', 'b', 'c', 'd'].map((event) => track(event)).join(''))
+    const args = ['send', file, '--to', to, '--grace', '0s', ...at('file')]
+    const first = start([...args, '--max-waiting', '2'])
+    await arrived(2)
+    first.signal()
+    expect((await first.ended).stderr).toContain('2 wait in the queue file: the same command delivers them')
+    code = 200
+    const before = received.length
+    const { stderr } = await headrace(args)
+    expect(stderr).toContain(`${file}: going on after line 2`)
+    expect(received.length - before).toBe(4)
+    expect((await headrace(args)).stderr).toContain('the input holds nothing new')
+    expect((await headrace([...args, '--from-start'])).stderr).toContain('delivered 4')
+  })
+
   it('shares a queue: two processes end, and each event is sent once', async () => {
     const { url: to, received } = await receiverOf()
     const ended = ['a', 'b'].map((from) => {
@@ -81,7 +100,6 @@ describe('commands over PostgreSQL', async () => {
     [/--outbox must be a folder, or a URL such as postgres:/, ['--outbox', 'nats://a', ...q]],
     [/--outbox: the outbox in PostgreSQL did not open: Invalid URL\n/, ['--outbox-env', 'DB', ...q]],
     [/--schema must be a name of at most 50/, ['--outbox', url, ...q, '--schema', 'A;']],
-    [/PostgreSQL keeps no place in FILE: give --from-start/, ['--outbox', url, ...q, import.meta.filename]],
   ])('wrong usage ends with 2 and one sentence: %s', async (sentence, args) => {
     const env = { DB: 'postgres://a:hunter2@b:c/d' }
     const { code, stderr } = await headrace(['send', '--to', 'http://127.0.0.1:9/', ...args], { env })

@@ -1,12 +1,9 @@
 import type * as t from 'io-ts'
-import type { Either } from '../../core/either.ts'
-import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
 import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'
-import type { Full } from '../../core/refusal.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
-import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
+import type { BookmarkedOutbox, Outbox, OutboxStats } from '../outbox.ts'
 
 /** An io-ts codec of an outbox's items: of those of its payloads or batches, or of its own. @inline */
 export type CodecOf<A> =
@@ -53,18 +50,6 @@ export interface StoredIn extends Pick<
   readonly enqueue?: never
 }
 
-/** A short text under a name, stored beside items, such as a position in an input. All are in memory. */
-export interface Bookmark {
-  readonly name: string
-  readonly value: string
-}
-
-/** Data stored together with items. */
-export interface EnqueueOptions {
-  /** Stored in the transaction of the items: all or nothing. Not stored if no item had room. */
-  readonly bookmark?: Bookmark
-}
-
 /** The counts of a stored outbox; they outlive the process. */
 export interface LmdbOutboxStats extends OutboxStats {
   /** Dead letters that made room for newer ones. */
@@ -72,21 +57,11 @@ export interface LmdbOutboxStats extends OutboxStats {
 }
 
 /** An outbox on a disk. Each promise resolves when its write has been synced. */
-export interface LmdbOutbox<A> extends Outbox<A> {
+export interface LmdbOutbox<A> extends BookmarkedOutbox<A> {
   /** Do not change an item that was given: a lease may answer the same object. */
-  readonly enqueue: (
-    items: ReadonlyArray<A>,
-    options?: EnqueueOptions,
-  ) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
+  readonly enqueue: BookmarkedOutbox<A>['enqueue']
   readonly addDeadLetter: NonNullable<Outbox<A>['addDeadLetter']>
-  /** The value that was last stored under this name. */
   readonly bookmark: (name: string) => string | undefined
-  /** All of them, by name. */
-  readonly bookmarks: () => ReadonlyMap<string, string>
-  /** Stores a bookmark by itself. */
-  readonly remember: (bookmark: Bookmark) => Promise<void>
-  /** Deletes a bookmark. */
-  readonly forget: (name: string) => Promise<void>
   /** The counters, as they are now. */
   readonly stats: () => LmdbOutboxStats
 }

@@ -6,11 +6,5 @@
 export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
 export { OutboxError } from './contract.ts'
 export type { CorruptRecord, ItemCodec } from '../factory.ts'
-export type {
-  Bookmark,
-  EnqueueOptions,
-  LmdbOutbox,
-  LmdbOutboxOptions,
-  LmdbOutboxStats,
-  OutboxFault,
-} from './contract.ts'
+export type { Bookmark } from '../outbox.ts'
+export type { LmdbOutbox, LmdbOutboxOptions, LmdbOutboxStats, OutboxFault } from './contract.ts'

@@ -6,36 +6,17 @@ import { steady, systemClock } from '../../core/clock.ts'
 import { checkOptions, clockOption, func, methods, optional, strict, text } from '../../core/options.ts'
 import { wholeNumber, withDefault } from '../../core/options.ts'
 import type { CorruptRecord, ItemCodec } from '../factory.ts'
-import { groupCommit, type Commits } from './commit.ts'
+import { groupCommit } from './commit.ts'
 import { OutboxError } from './contract.ts'
-import type { Bookmark, LmdbOutbox, LmdbOutboxOptions, OutboxFault } from './contract.ts'
+import type { LmdbOutbox, LmdbOutboxOptions, OutboxFault } from './contract.ts'
+import type { Bookmark } from '../outbox.ts'
 import { offerOf } from '../stored.ts'
 import { storedEntries } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
-import { openStore, type Store } from './store.ts'
+import { openStore } from './store.ts'
 
 /** The key of a bookmark, because a name may be longer than a key of lmdb, and may be no UTF-8. */
 const keyOf = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
-
-const storedBookmarks = ({ bookmarks }: Store, commits: Commits) => {
-  // Written by `put`.
-  const rows = Array.from(bookmarks.getRange(), ({ value }) => JSON.parse(value) as [string, string])
-  const values = new Map(rows)
-  return {
-    /** Stores a bookmark in a transaction. Answers the function to call after its sync. */
-    put: ({ name, value }: Bookmark): (() => void) => {
-      bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
-      return () => values.set(name, value)
-    },
-    values,
-    forget: async (name: string) => {
-      await commits.write(1, false, () => {
-        bookmarks.removeSync(keyOf(name))
-        return () => values.delete(name)
-      })
-    },
-  }
-}
 
 /** The checked options. The types hold the rest. */
 const outboxOptions = strict({
@@ -85,10 +66,14 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const { begun, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now(), (store) => {
     const commits = groupCommit(store)
     const entries = storedEntries(store, commits, codec, bounds, now, onCorrupt)
-    return { commits, entries, bookmarks: storedBookmarks(store, commits) }
+    return { commits, entries, bookmarks: store.bookmarks }
   })
   const { commits, entries, bookmarks } = begun
-  const { put, values, forget } = bookmarks
+  /** In a transaction, which is synced before the call that it serves is answered. */
+  const put = ({ name, value }: Bookmark): (() => void) => {
+    bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
+    return constVoid
+  }
   let closing: Promise<void> | undefined
 
   return {
@@ -104,12 +89,14 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
     takeRemaining: () => [],
     nextDue: (retriesOnly) => (closing === undefined ? entries.nextDue(retriesOnly) : undefined),
     dead: entries.deadLetters,
-    bookmark: (name) => values.get(name),
-    bookmarks: () => new Map(values),
+    bookmark: (name) => {
+      const stored = closing === undefined ? bookmarks.get(keyOf(name)) : undefined
+      // Written by `put`.
+      return stored === undefined ? undefined : (JSON.parse(stored) as [string, string])[1]
+    },
     remember: async (bookmark) => {
       await commits.write(1, true, () => put(bookmark))
     },
-    forget,
     stats: () => {
       const { waiting, bytes, dead, evictedDeadLetters } = commits.counters()
       const { maxCount, maxBytes } = bounds

@@ -12,7 +12,8 @@ import { ownContext } from '../../core/ownContext.ts'
 import { fullIn, type Full } from '../../core/refusal.ts'
 import { batched } from '../batched.ts'
 import type { OutboxFactoryOptions } from '../factory.ts'
-import { newEntry, type Entry, type TransactionalOutbox } from '../outbox.ts'
+import { newEntry, type Bookmark, type BookmarkedOutbox, type Entry } from '../outbox.ts'
+import type { TransactionalOutbox } from '../outbox.ts'
 import { aboutDead, offerOf, type Offer } from '../stored.ts'
 import { bellOf } from './bell.ts'
 import { deadLettersOf, entryIn } from './deadLetters.ts'
@@ -57,6 +58,9 @@ export interface PostgresOptions {
   readonly notify?: boolean
 }
 
+/** @inline */
+type PostgresOutbox<A> = TransactionalOutbox<A> & BookmarkedOutbox<A>
+
 const { wholeNumber, withDefault } = option
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= 200 && !value.includes('\0')
@@ -91,9 +95,10 @@ const storedKey = (key: string | undefined): string | null => {
   return fits ? key : `sha256:${createHash('sha256').update(key).digest('base64')}`
 }
 
-/** An item to store, with its key. */
+/** An item to store, with its key and the bookmark of its call. */
 interface KeyedOffer<A> extends Offer<A> {
   readonly key: string | null
+  readonly bookmark: Bookmark | undefined
 }
 
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((all, size) => all + size, 0)
@@ -121,13 +126,13 @@ const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((all, size) =
  */
 export const postgres =
   (options: PostgresOptions) =>
-  <A>(of: OutboxFactoryOptions<A>): TransactionalOutbox<A> =>
+  <A>(of: OutboxFactoryOptions<A>): PostgresOutbox<A> =>
     postgresOutbox(option.checkOptions('postgres outbox', postgresOptions, options), of)
 
 const postgresOutbox = <A>(
   options: CheckedPostgres,
   { codec, keyOf, clock = systemClock, owner, onCorrupt = constVoid }: OutboxFactoryOptions<A>,
-): TransactionalOutbox<A> => {
+): PostgresOutbox<A> => {
   const { pool, queue, schema, leaseTime, keepDead, maxCount, maxBytes } = options
   const own = ownContext()
   const { ask, enqueueText, enqueueOneText, ringText } = statementsOf(pool, schema, options.prepare)
@@ -266,19 +271,26 @@ const postgresOutbox = <A>(
     return opening
   }
 
-  const offersOf = (items: ReadonlyArray<A>): ReadonlyArray<KeyedOffer<A>> =>
+  const offersOf = (items: ReadonlyArray<A>, bookmark?: Bookmark): ReadonlyArray<KeyedOffer<A>> =>
     items.map((item) => {
       const offer = offerOf(codec, item)
-      if (!offer.text.includes('\0')) return { ...offer, key: storedKey(keyOf?.(item)) }
+      if (!offer.text.includes('\0')) return { ...offer, key: storedKey(keyOf?.(item)), bookmark }
       throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
     })
-  const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, worker: string | null): unknown[] => [
-    queue,
-    worker,
-    offers.map(({ text }) => text),
-    offers.map(({ size }) => size),
-    keyOf === undefined ? null : offers.map(({ key }) => key),
-  ]
+  /** A list failed: a later bookmark would skip its items. */
+  let hasGap = false
+  const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, worker: string | null): unknown[] => {
+    const bookmarks = hasGap ? [] : offers.flatMap(({ bookmark }) => bookmark ?? [])
+    const marks = new Map(bookmarks.map(({ name, value }) => [storedKey(name), value]))
+    return [
+      queue,
+      worker,
+      offers.map(({ text }) => text),
+      offers.map(({ size }) => size),
+      keyOf === undefined ? null : offers.map(({ key }) => key),
+      marks.size === 0 ? null : [...marks].flat(),
+    ]
+  }
   const store = async (
     offers: ReadonlyArray<KeyedOffer<A>>,
   ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
@@ -309,7 +321,10 @@ const postgresOutbox = <A>(
   const stores = batched<ReadonlyArray<KeyedOffer<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(
     async (take) => {
       const lists = take()
-      const answers = await store(lists.flat())
+      const answers = await store(lists.flat()).catch((error: unknown) => {
+        hasGap = true
+        throw error
+      })
       let from = 0
       return lists.map(({ length }) => answers.slice(from, (from += length)))
     },
@@ -335,11 +350,13 @@ const postgresOutbox = <A>(
     opened,
     keeps: () => true,
     ...(keyOf && { orders: true }),
-    enqueue: async (items) => {
-      const offers = offersOf(items)
+    enqueue: async (items: ReadonlyArray<A>, { bookmark }: { readonly bookmark?: Bookmark } = {}) => {
+      const offers = offersOf(items, bookmark)
       const length = offers.reduce((all, { text }) => all + text.length, 0)
       return own(() => stores.ask(offers, offers.length, length))
     },
+    bookmark: async (name) => (await ask('bookmark', [queue, storedKey(name)]))[0]?.value,
+    remember: ({ name, value }) => ask('remember', [queue, storedKey(name), value]).then(constVoid),
     enqueueIn: async (client, items) => {
       const offers = offersOf(items)
       await opened()

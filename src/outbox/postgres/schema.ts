@@ -16,7 +16,7 @@ import { ConfigError } from '../../core/refusal.ts'
 import type { AskServer, PostgresPool } from './statements.ts'
 
 /** The version of what `schemaSql` makes. A newer one replaces functions, and keeps rows. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** The name of a schema. It stands unquoted in statements. */
 export const schemaName = guarded(
@@ -61,9 +61,13 @@ create table if not exists ${schema}.dead (
   key text, size float8 not null,
   about text, -- its entry and its outcome; null: the item could not be read
   item text not null, primary key (queue, id));
+create table if not exists ${schema}.bookmark (queue text, name text, value text, primary key (queue, name));
 
--- Adds items, leased to a worker if that is alive. Of a key only the first item is free or leased.
-create or replace function ${schema}.enqueue(q text, me bigint, items text[], sizes float8[], keys text[])
+-- Adds items, leased to a worker if that is alive. Of a key only the first item is free or leased. The
+-- bookmarks are names and values in turns.
+drop function if exists ${schema}.enqueue(text, bigint, text[], float8[], text[]);
+create or replace function ${schema}.enqueue(
+  q text, me bigint, items text[], sizes float8[], keys text[], marks text[] default null)
 returns table (id bigint, worker bigint) ${STEADY_PLAN} as $$
 #variable_conflict use_column
 declare alive bigint;
@@ -71,6 +75,11 @@ begin
   if me is not null then
     -- The lock keeps another worker from ending the leases of this one meanwhile.
     select w.id into alive from ${schema}.worker w where w.id = me for key share;
+  end if;
+  if marks is not null then
+    insert into ${schema}.bookmark
+    select q, marks[n], marks[n + 1] from generate_series(1, array_length(marks, 1), 2) n
+    on conflict (queue, name) do update set value = excluded.value;
   end if;
   if keys is null then
     return query insert into ${schema}.item (queue, worker, size, item)

@@ -77,6 +77,8 @@ interface Rows {
   readonly redrive: { readonly id: string }
   readonly purge: { readonly id: string }
   readonly ring: unknown
+  readonly bookmark: { readonly value: string }
+  readonly remember: unknown
 }
 
 /** The texts by name, for one schema. */
@@ -87,7 +89,7 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
     select kind, owner from added union all select kind, owner from ${schema}.queue where queue = $1`,
   register: `insert into ${schema}.worker (queue, expires) values ($1, $2) returning id`,
   renew: `select * from ${schema}.renew($1, $2, $3, $4)`,
-  enqueue: `select * from ${schema}.enqueue($1, $2, $3, $4, $5)`,
+  enqueue: `select * from ${schema}.enqueue($1, $2, $3, $4, $5, $6)`,
   lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7)`,
   ack: `select * from ${schema}.ack($1, $2, $3, $4, $5, $6)`,
   nack: `select from ${schema}.nack($1, $2, $3, $4)`,
@@ -104,6 +106,9 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   redrive: `select * from ${schema}.redrive($1, $2)`,
   purge: `delete from ${schema}.dead where queue = $1 and id = any($2) returning id`,
   ring: `select pg_notify('${schema}', $1)`,
+  bookmark: `select value from ${schema}.bookmark where queue = $1 and name = $2`,
+  remember: `insert into ${schema}.bookmark values ($1, $2, $3)
+    on conflict (queue, name) do update set value = excluded.value`,
 })
 
 export type AskServer = ReturnType<typeof statementsOf>['ask']
