@@ -21,17 +21,6 @@ describe('Retry-After', () => {
     expect(destination.stats().urls).toMatchObject({ url0: { delivered: 21, failed: 1 } })
   })
 
-  it('does not hold back another URL (DE2)', async () => {
-    const { clock, destination, urls } = open([
-      () => ({ verdict: wait(clock.now() + 60_000) }),
-      () => ({ verdict: yes }),
-    ])
-    for (let id = 0; id < 20; id++) await destination.send(track(String(id)))
-    await clock.advance(1_000)
-    expect(urls.map(({ calls }) => calls.length)).toEqual([1, 20])
-    expect(destination.stats().delivered).toBe(20)
-  })
-
   it('of another event costs a retry no attempt of its policy (DE2)', async () => {
     const { clock, destination, outcomes } = open(
       [
