@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/event/index.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
 import { testCertificates } from '../../src/testing/certificate.ts'
-import { destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
+import { destinationsUnderTest, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [
   { type: 'page', userId: 'u', properties: { url: 'https://x.example', title: 'é😀' } },

@@ -28,19 +28,6 @@ const record = (stream: Observable<unknown>): ReadonlyArray<unknown> => {
 }
 
 describe('batch', () => {
-  it('counts the delay of the first batch from its start, wherever the clock begins', () => {
-    const clock = virtualClock()
-    clock.tick(10_000)
-    const source = new Subject<Either<never, Payload<string>>>()
-    const options = { maxDelay: 100, delayFrom: 'lastFlush', clock } as const
-    const seen = record(source.pipe(batch(options)))
-    source.next(right(payload('a')))
-    clock.tick(99)
-    expect(seen).toEqual([])
-    clock.tick(1)
-    expect(seen).toHaveLength(1)
-  })
-
   it('knows the bytes of a frame that is written anew at every sending, as long as its width is fixed', () => {
     const tracking: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
     const batches: Array<BatchPayload<string>> = []

@@ -105,22 +105,9 @@ describe('deliver with a batch', () => {
     )
     give('a', 'b', 'c')
     clock.tick(60_000)
-    expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([
-      {
-        error: new Error(
-          'PartlyFailed has 2 members for 3 items: give one Either for each item, in their order',
-        ),
-      },
-    ])
+    const words = 'PartlyFailed has 2 members for 3 items: give one Either for each item, in their order'
+    expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([{ error: new Error(words) }])
     expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c'])
-  })
-
-  it('expires each item at its deadline', () => {
-    const retry = both(exponential({ base: 1_000, factor: 1 }), deadline(2_500))
-    const { clock, give, tags } = play({ retry }, () => busy)
-    give('a', 'b', 'c')
-    clock.tick(60_000)
-    expect(tags()).toEqual(['Expired a', 'Expired b', 'Expired c'])
   })
 
   it('gives a batch of retries the earliest deadline of its items', async () => {
@@ -139,37 +126,23 @@ describe('deliver with a batch', () => {
     expect(sink.calls[0]?.attempt).toMatchObject({ number: 2, until: now - 300 + 10_000 })
   })
 
-  it('keeps the order of one batch at a time', () => {
-    const { clock, give, sent } = play({ maxInFlight: 1 }, (_, number) => (number < 2 ? busy : yes))
-    give('a', 'b', 'c', 'd', 'e', 'f')
-    clock.tick(5_000)
-    expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c', '1020 d,e,f', '2030 d,e,f'])
-  })
-
   it('refuses an item whose size is no number from 0', () => {
     const { clock, give, tags, ended } = play({ batch: { sizeOf: (item) => (item === 'a' ? NaN : 1) } })
     give('a', 'b')
     clock.tick(10_000)
     expect(tags()).toEqual(['Invalid', 'Delivered b'])
-    expect(ended[0]).toMatchObject({
-      faults: [{ message: 'sizeOf must answer a number from 0, got NaN or infinity' }],
-    })
+    const message = 'sizeOf must answer a number from 0, got NaN or infinity'
+    expect(ended[0]).toMatchObject({ faults: [{ message }] })
   })
 
+  const sink = scriptedSink<ReadonlyArray<string>>({ clock: virtualClock(), reply: () => ({ verdict: yes }) })
+
   it('names wrong options', () => {
-    const sink = scriptedSink<ReadonlyArray<string>>({
-      clock: virtualClock(),
-      reply: () => ({ verdict: yes }),
-    })
     expect(() => deliver(sink, { batch: { maxCount: 0 } })).toThrow(ConfigError)
     expect(() => deliver(sink, { batch: { maxcount: 3 } as never })).toThrow(/batch\.maxcount/)
   })
 
   it('takes single items, and answers their outcomes', () => {
-    const sink = scriptedSink<ReadonlyArray<string>>({
-      clock: virtualClock(),
-      reply: () => ({ verdict: yes }),
-    })
     const all = of(right('a')).pipe(deliver(sink, { batch: {} }))
     expectTypeOf(all).toExtend<Observable<Refusal | Outcome<string>>>()
     // @ts-expect-error A list is no item of this sink.

@@ -1,10 +1,10 @@
 /** What code without types, or in a hurry, does to a pipeline: every mistake is told at once, and costs nothing in silence. */
 import { createRequire } from 'node:module'
-import { format, stripVTControlCharacters } from 'node:util'
+import { format } from 'node:util'
 import type createDebug from 'debug'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, lastValueFrom, of, Subject, throwError, toArray, type Observable } from 'rxjs'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { withConcurrency, withDedupe, withRateLimit, withRetryAfterGate } from '../../src/index.ts'
 import { withTimeout, type Threw } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
@@ -12,10 +12,10 @@ import { pull } from '../../src/sources/pull.ts'
 import { push } from '../../src/sources/push.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { batch, deliver, encode, enrich, failover, filterRight, firstSuccess } from '../../src/index.ts'
+import { batch, deliver, encode, enrich, filterRight, firstSuccess } from '../../src/index.ts'
 import { flatMapRight, lift, mapRight, onlyAttempt, route, showRefusal } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { sign, sink, tapRight, toAll, validate, withBisection, withCircuitBreaker } from '../../src/index.ts'
+import { sign, sink, tapRight, validate, withBisection, withCircuitBreaker } from '../../src/index.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
@@ -155,19 +155,6 @@ describe('an unknown option is a fault in every function that takes options', ()
   ])('%s', (_, make) => expect(make).toThrow(/unknown option "nonsense"/))
 })
 
-describe('combinators', () => {
-  test.each([
-    ['firstSuccess', firstSuccess],
-    ['failover', failover],
-    ['toAll', toAll],
-  ])('%s wants a list of sinks with names of their own', (name, combine) => {
-    expect(() => untyped(combine)(memory(), memory())).toThrow(`${name}: expected a list of sinks`)
-    expect(() => combine([])).toThrow(`${name}: expected a list of sinks`)
-    expect(() => untyped(combine)([1])).toThrow(`${name}: expected a sink, got a number`)
-    expect(() => combine([memory(), memory()])).toThrow(`${name}: two sinks have the name memory`)
-  })
-})
-
 test('a webhook refuses for good what is no payload', async () => {
   const verdicts: unknown[] = []
   const hook = webhook('http://127.0.0.1:9/hook')
@@ -204,31 +191,21 @@ describe('a webhook has 5 s without an option (N8)', () => {
 })
 
 test('a pipeline without onEvent writes to the debug log (N23)', () => {
-  const before = process.env['DEBUG']
-  process.env['DEBUG'] = 'headrace:*'
+  vi.stubEnv('DEBUG', 'headrace:*')
   // The package that its types describe.
   const debug = createRequire(import.meta.url)('debug') as typeof createDebug
-  const { log } = debug
-  const lines: string[] = []
-  debug.log = (...args: ReadonlyArray<unknown>) => {
-    lines.push(stripVTControlCharacters(format(...args)))
-  }
+  const log = vi.spyOn(debug, 'log').mockReturnValue(undefined)
   debug.enable('headrace:*')
-  try {
-    const clock = virtualClock()
-    const busy = sink<string>('busy', () => left({ _tag: 'Retryable', reason: 'busy' }))
-    const running = of('a')
-      .pipe(lift(), deliver(busy, { clock, retry: exponential() }))
-      .subscribe()
-    running.unsubscribe()
-    const words = ['accepted', 'waits', 'abandoned'].map((word) => lines.some((line) => line.includes(word)))
-    expect(words).toEqual([true, true, true])
-  } finally {
+  onTestFinished(() => {
     debug.disable()
-    debug.log = log
-    if (before === undefined) delete process.env['DEBUG']
-    else process.env['DEBUG'] = before
-  }
+    vi.restoreAllMocks()
+    vi.unstubAllEnvs()
+  })
+  const busy = sink<string>('busy', () => left({ _tag: 'Retryable', reason: 'busy' }))
+  const options = { clock: virtualClock(), retry: exponential() }
+  of('a').pipe(lift(), deliver(busy, options)).subscribe().unsubscribe()
+  const lines = log.mock.calls.map((each) => format(...each)).join()
+  for (const word of ['accepted', 'waits', 'abandoned']) expect(lines).toContain(word)
 })
 
 describe('one outbox, one deliver', () => {

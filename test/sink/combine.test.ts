@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { firstValueFrom, take } from 'rxjs'
+import { firstValueFrom } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { failover, firstSuccess, onlyAttempt, sink, toAll, type Failure, type Sink } from '../../src/index.ts'
 import type { Verdict } from '../../src/index.ts'
@@ -17,14 +17,17 @@ describe('construction', () => {
     [firstSuccess, 'a | b'],
     [failover, 'a > b'],
     [toAll, 'a & b'],
-  ])('$0.name needs a sink and known options; its name is made of the names', (combine, name) => {
+  ])('$0.name needs a list of sinks with names of their own; its name is made of these', (combine, name) => {
     const [a, b] = [spot('a', taken), spot('b', taken)]
-    expect(() => combine([])).toThrow(`${combine.name}: expected a list of sinks, such as ${combine.name}([`)
+    const list = `${combine.name}: expected a list of sinks, such as ${combine.name}([`
+    expect(() => combine([])).toThrow(list)
+    // What code without types may give.
+    expect(() => combine(a as never)).toThrow(list)
+    expect(() => combine([1 as never])).toThrow(`${combine.name}: expected a sink, got a number`)
+    expect(() => combine([a, b, b])).toThrow(`${combine.name}: two sinks have the name b:`)
     expect(() => combine([a], { name: '' })).toThrow(`options of ${combine.name}: name must be`)
     expect([combine([a, b]).name, combine([a], { name: 'mine' }).name]).toEqual([name, 'mine'])
   })
-  test('names the sink that is given twice', () =>
-    expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/the name b:/))
   test('takes sinks of one item type, and of wider ones', () => {
     const wide = sink('wide', (_item: unknown) => taken)
     expectTypeOf(firstSuccess([spot('a', taken), wide])).toEqualTypeOf<Sink<number>>()
@@ -88,18 +91,6 @@ test.each([
     expect(isLeft(verdict) && show(verdict.left)).toBe(words)
   },
 )
-
-test('a cancel reaches also a sink that answers while it is asked', async () => {
-  const clock = virtualClock()
-  const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)
-  const sinks = [later, scripted('b', { verdict: taken, rest: Infinity }, clock)]
-  failover(sinks)
-    .deliver(1, { ...onlyAttempt, clock })
-    .pipe(take(1))
-    .subscribe()
-  await clock.advance(5)
-  expect(sinks.map((each) => each.running())).toEqual([0, 0])
-})
 
 test.each<readonly [string, Failure, number, boolean]>([
   ['an expiry', expired(3, 0, retryable('network'), 'deadline'), 1e15, false],

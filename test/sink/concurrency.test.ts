@@ -67,16 +67,6 @@ test('1,000 may wait by default', () => {
   expect(refusedItems).toEqual([1_016, 1_017, 1_018, 1_019])
 })
 
-test('an observer that starts the next delivery at each end does not overflow the stack', () => {
-  const limited = withConcurrency({ concurrency: 1 })(sink('inner', () => taken))
-  let left = 100_000
-  const next = (): void => {
-    if (left-- > 0) limited.deliver(left, onlyAttempt).subscribe({ complete: next })
-  }
-  next()
-  expect(left).toBe(-1)
-})
-
 test('types: a layer for any sink without a key, for sinks of the keyed item with one', () => {
   expectTypeOf(withConcurrency({ concurrency: 1 })).toExtend<Layer>()
   interface Event {

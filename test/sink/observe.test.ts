@@ -73,25 +73,6 @@ test('a limit inside reports the attempt without the wait, and what found no roo
   expect(told).toEqual(['UrlSkipped', 'attempted in 50', 'attempted in 10'])
 })
 
-describe('a listener', () => {
-  test('that throws changes nothing, and is given the error once', () => {
-    const clock = virtualClock()
-    const told: string[] = []
-    const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken }) })
-    const heard: unknown[] = []
-    withObserver({
-      onEvent: (each) => {
-        told.push(each._tag)
-        throw new Error('careless')
-      },
-    })(inner)
-      .deliver('item', { ...onlyAttempt, clock })
-      .subscribe({ next: (verdict) => heard.push(verdict), complete: () => heard.push('complete') })
-    expect(told).toEqual(['Attempted', 'Defect'])
-    expect(heard).toEqual([taken, 'complete'])
-  })
-})
-
 test.each([
   ['rate', withRateLimit({ perSecond: 1 })],
   ['circuit', withCircuitBreaker({ failures: 1 })],
@@ -115,13 +96,4 @@ test.each([
   expect(last).toMatchObject({ item: 'b', because })
   clock.tick(100_000)
   expect(told.filter(({ _tag }) => _tag === 'Attempted').length).toBeGreaterThan(1)
-})
-
-test('a pipeline reports a sink that errors as a Defect, and not as an attempt', () => {
-  const clock = virtualClock()
-  const told: LogEvent[] = []
-  const broken = scriptedSink<string>({ clock, reply: () => ({ defect: new Error('planted') }) })
-  const options = { clock, onEvent: (event: LogEvent) => told.push(event), retry: limitRetries(0) }
-  of('a').pipe(lift(), deliver(broken, options)).subscribe()
-  expect(told.map(({ _tag }) => _tag)).toEqual(['Accepted', 'Defect', 'Ended'])
 })
