@@ -83,29 +83,28 @@ describe('the order of messages', () => {
   })
 })
 
-describe('waitUntil', () =>
-  it('is given a promise for each call that is accepted, which resolves when all has ended', async () => {
-    const given: Array<Promise<unknown>> = []
-    const world: World = open(
-      {
-        waitUntil: (ended) => {
-          // What it sends comes behind the message that woke it.
-          if (given.push(ended) === 1) world.client.track(event('b'))
-        },
+it('waitUntil receives a promise for each accepted call, which resolves when all has ended', async () => {
+  const given: Array<Promise<unknown>> = []
+  const world: World = open(
+    {
+      waitUntil: (ended) => {
+        // What it sends comes behind the message that woke it.
+        if (given.push(ended) === 1) world.client.track(event('b'))
       },
-      () => ({ verdict: yes, after: 10 }),
-    )
-    world.client.track(event('a'))
-    expect(given).toHaveLength(2)
-    let done = false
-    void given[0]?.then(() => {
-      done = true
-    })
-    await world.clock.advance(5_009)
-    expect([done, world.requests()]).toEqual([false, ['5000 a,b']])
-    await world.clock.advance(1)
-    expect(done).toBe(true)
-  }))
+    },
+    () => ({ verdict: yes, after: 10 }),
+  )
+  world.client.track(event('a'))
+  expect(given).toHaveLength(2)
+  let done = false
+  void given[0]?.then(() => {
+    done = true
+  })
+  await world.clock.advance(5_009)
+  expect([done, world.requests()]).toEqual([false, ['5000 a,b']])
+  await world.clock.advance(1)
+  expect(done).toBe(true)
+})
 
 const many = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `m${String(n)}`)
@@ -115,8 +114,9 @@ const accounted = ({ client }: World): number => {
   return accepted - delivered - dropped - waiting
 }
 
-describe('a listener that sends a dropped message again', () => {
-  it.each(['dropOldest', 'dropNewest'] as const)('%s: is answered, and comes to an end', async (overflow) => {
+it.each(['dropOldest', 'dropNewest'] as const)(
+  'a listener that sends a dropped message again is answered, and comes to an end: %s',
+  async (overflow) => {
     let heard = 0
     const answers = new Set<string>()
     const again = ({ _tag, item }: Outcome<unknown>): void => {
@@ -137,8 +137,8 @@ describe('a listener that sends a dropped message again', () => {
     expect(answers).toContain('Full')
     expect(world.client.stats().waiting).toBeLessThanOrEqual(100)
     expect(accounted(world)).toBe(0)
-  })
-})
+  },
+)
 
 describe('a queue that is smaller than a batch', () => {
   const produced = async (world: World, count: number): Promise<number> => {

@@ -146,28 +146,25 @@ describe('ready', () => {
   })
 })
 
-describe('the deadline', () => {
-  it('an attempt that outlives it is reported with the time', async () => {
-    const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
-      retry: both(exponential(), deadline(1_000)),
-    })
-    await destination.send(track('m1'))
-    await clock.advance(1_500)
-    expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
+it('an attempt that outlives its deadline is reported with the time', async () => {
+  const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
+    retry: both(exponential(), deadline(1_000)),
   })
+  await destination.send(track('m1'))
+  await clock.advance(1_500)
+  expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
 })
 
-describe('newId', () =>
-  it('that throws makes send answer Invalid', async () => {
-    const newId = (): never => {
-      throw new Error('no ids today')
-    }
-    const { destination } = open([() => ({ verdict: yes })], { newId })
-    const { messageId, ...without } = track('m1')
-    expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
-    expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
-    expect(messageId).toBe('m1')
-  }))
+it('send answers Invalid if newId throws', async () => {
+  const newId = (): never => {
+    throw new Error('no ids today')
+  }
+  const { destination } = open([() => ({ verdict: yes })], { newId })
+  const { messageId, ...without } = track('m1')
+  expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
+  expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
+  expect(messageId).toBe('m1')
+})
 
 it('events that are refused come out of refusals$', async () => {
   const destination = webhookDestination(

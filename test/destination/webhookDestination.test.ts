@@ -84,20 +84,18 @@ describe('webhookDestination', () => {
   })
 })
 
-describe('orderBy', () => {
-  it('that throws sends the event without order, and is logged as a Defect', async () => {
-    const receiver = await receive()
-    const defects: unknown[] = []
-    const { destination } = open(to(receiver), {
-      orderBy: () => {
-        throw new Error('no key')
-      },
-      onEvent: (event) => {
-        if (event._tag === 'Defect') defects.push(event.where)
-      },
-    })
-    await destination.send(track(1))
-    expect(await destination.idle()).toMatchObject({ delivered: 1 })
-    expect(defects).toEqual(['orderBy'])
+it('an orderBy that throws sends the event without order, and is logged as a Defect', async () => {
+  const receiver = await receive()
+  const defects: unknown[] = []
+  const { destination } = open(to(receiver), {
+    orderBy: () => {
+      throw new Error('no key')
+    },
+    onEvent: (event) => {
+      if (event._tag === 'Defect') defects.push(event.where)
+    },
   })
+  await destination.send(track(1))
+  expect(await destination.idle()).toMatchObject({ delivered: 1 })
+  expect(defects).toEqual(['orderBy'])
 })

@@ -28,6 +28,18 @@ const record = (stream: Observable<unknown>): ReadonlyArray<unknown> => {
 }
 
 describe('batch', () => {
+  it('counts the delay of the first batch from its start, wherever the clock begins', () => {
+    const clock = virtualClock()
+    clock.tick(10_000)
+    const seen = record(
+      concat(rail('a'), NEVER).pipe(batch({ maxDelay: 100, delayFrom: 'lastFlush', clock })),
+    )
+    clock.tick(99)
+    expect(seen).toEqual([])
+    clock.tick(1)
+    expect(seen).toHaveLength(1)
+  })
+
   it('knows the bytes of a frame that is written anew at every sending, as long as its width is fixed', () => {
     const tracking: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
     const batches: Array<BatchPayload<string>> = []

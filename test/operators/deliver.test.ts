@@ -7,7 +7,7 @@ import type { DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject, from, of, NEVER, concat, BehaviorSubject, take, type Observable } from 'rxjs'
+import { Subject, from, of, NEVER, concat, throwError, BehaviorSubject, take, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
 const nothing = () => Promise.resolve()
@@ -107,6 +107,15 @@ describe('deliver', () => {
     expect(tags(seen)).toBe('Abandoned Abandoned Abandoned')
     expect([seen.end, sink.running(), clock.pending(), stop.observed]).toEqual(['complete', 0, 0, false])
   })
+})
+
+it('an error of the source is passed on after what was accepted has ended', () => {
+  const clock = virtualClock()
+  const torn = throwError(() => new Error('torn'))
+  const seen = record(concat(of(right('a')), torn).pipe(deliver(scripted(clock), { clock })))
+  expect(seen.end).toBe('open')
+  clock.tick(10)
+  expect([tags(seen), seen.end]).toEqual(['Delivered', 'error: Error: torn'])
 })
 
 type Ended = Refusal | Outcome<string>

@@ -56,19 +56,20 @@ describe('deliver refuses when the pipeline is put together', () => {
   ])('%s', (_, options, message) => expect(() => untyped(deliver)(memory(), options)).toThrow(message))
 })
 
-describe('a stream of plain values is a TypeError that names the operator', () => {
-  const operators: ReadonlyArray<readonly [string, unknown]> = [
-    ['deliver', deliver(memory())],
-    ['encode', encode((item: object) => item)],
-    ['batch', batch()],
-    ['sign', sign('s')],
-    ['mapRight', mapRight(String)],
-    ['filterRight', filterRight(Boolean)],
-    ['flatMapRight', flatMapRight(() => right(1))],
-    ['tapRight', tapRight(String)],
-    ['enrich', enrich(async (item) => item)],
-  ]
-  test.each(operators)('%s', async (name, operator) => {
+const operators: ReadonlyArray<readonly [string, unknown]> = [
+  ['deliver', deliver(memory())],
+  ['encode', encode((item: object) => item)],
+  ['batch', batch()],
+  ['sign', sign('s')],
+  ['mapRight', mapRight(String)],
+  ['filterRight', filterRight(Boolean)],
+  ['flatMapRight', flatMapRight(() => right(1))],
+  ['tapRight', tapRight(String)],
+  ['enrich', enrich(async (item) => item)],
+]
+test.each(operators)(
+  '%s: a stream of plain values is a TypeError that names the operator',
+  async (name, operator) => {
     const through = operator as (source: Observable<unknown>) => Observable<unknown>
     for (const value of [5, null, undefined, {}, 'text'])
       expect(await errorOf(through(of(value)))).toMatch(
@@ -76,8 +77,8 @@ describe('a stream of plain values is a TypeError that names the operator', () =
           `^TypeError: ${name}: expected an Either, got .*: put validate\\(\\) before it, or lift\\(\\)`,
         ),
       )
-  })
-})
+  },
+)
 
 const PROMISE = 'answered a promise: use enrich, which waits for it'
 const EITHER = 'answered an Either: use flatMapRight'
@@ -117,43 +118,44 @@ test('batch wants an Observable for flush, and a function for sizeOf', () =>
     /options of batch: flush must be an Observable, not a number; sizeOf must be a function/,
   ))
 
-describe('an unknown option is a fault in every function that takes options', () => {
-  const nonsense = { nonsense: 1 }
-  const some = sink('some', async () => 1)
-  const url = 'http://127.0.0.1:9/hook'
-  test.each<readonly [string, () => unknown]>([
-    ['batch', () => untyped(batch)(nonsense)],
-    ['batch with sizeOf', () => untyped(batch)({ sizeOf: () => 1, ...nonsense })],
-    ['encode', () => untyped(encode)(String, nonsense)],
-    ['encode with a format', () => untyped(encode)({ toBytes: String, contentType: 'a/b', ...nonsense })],
-    ['enrich', () => untyped(enrich)(async () => 1, nonsense)],
-    ['deliver', () => untyped(deliver)(some, nonsense)],
-    ['memoryOutbox', () => untyped(memoryOutbox)(nonsense)],
-    ['pull', () => untyped(pull)([], lift(), nonsense)],
-    ['push', () => untyped(push)(nonsense)],
-    ['ndjson as a source', () => untyped(linesOf)([], nonsense)],
-    ['ndjson as a sink', () => untyped(ndjson)('file', nonsense)],
-    ['memory', () => untyped(memory)(nonsense)],
-    ['sink', () => untyped(sink)('some', async () => 1, nonsense)],
-    ['firstSuccess', () => untyped(firstSuccess)([some], nonsense)],
-    ['route', () => untyped(route)({ keyOf: String, open: () => some, ...nonsense })],
-    ['withBisection', () => untyped(withBisection)(nonsense)],
-    ['withCircuitBreaker', () => untyped(withCircuitBreaker)(nonsense)],
-    ['withConcurrency', () => untyped(withConcurrency)({ concurrency: 1, ...nonsense })],
-    ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
-    ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
-    ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
-    ['exponential', () => untyped(exponential)(nonsense)],
-    ['webhook', () => untyped(webhook)({ url, ...nonsense })],
-    [
-      'webhookDestination, its settings',
-      () => untyped(webhookDestination)({ webhooks: [{ url }], ...nonsense }),
-    ],
-    ['webhookDestination', () => untyped(webhookDestination)({ webhooks: [{ url }] }, nonsense)],
-    ['createClient', () => untyped(createClient)('key', nonsense)],
-    ['createCollector', () => untyped(createCollector)(nonsense)],
-  ])('%s', (_, make) => expect(make).toThrow(/unknown option "nonsense"/))
-})
+const nonsense = { nonsense: 1 }
+const some = sink('some', async () => 1)
+const url = 'http://127.0.0.1:9/hook'
+test.each<readonly [string, () => unknown]>([
+  ['batch', () => untyped(batch)(nonsense)],
+  ['batch with sizeOf', () => untyped(batch)({ sizeOf: () => 1, ...nonsense })],
+  ['encode', () => untyped(encode)(String, nonsense)],
+  ['encode with a format', () => untyped(encode)({ toBytes: String, contentType: 'a/b', ...nonsense })],
+  ['enrich', () => untyped(enrich)(async () => 1, nonsense)],
+  ['deliver', () => untyped(deliver)(some, nonsense)],
+  ['memoryOutbox', () => untyped(memoryOutbox)(nonsense)],
+  ['pull', () => untyped(pull)([], lift(), nonsense)],
+  ['push', () => untyped(push)(nonsense)],
+  ['ndjson as a source', () => untyped(linesOf)([], nonsense)],
+  [
+    'ndjson as a sink',
+    () => untyped(ndjson)('an unknown option is a fault in every function that takes options: %s', nonsense),
+  ],
+  ['memory', () => untyped(memory)(nonsense)],
+  ['sink', () => untyped(sink)('some', async () => 1, nonsense)],
+  ['firstSuccess', () => untyped(firstSuccess)([some], nonsense)],
+  ['route', () => untyped(route)({ keyOf: String, open: () => some, ...nonsense })],
+  ['withBisection', () => untyped(withBisection)(nonsense)],
+  ['withCircuitBreaker', () => untyped(withCircuitBreaker)(nonsense)],
+  ['withConcurrency', () => untyped(withConcurrency)({ concurrency: 1, ...nonsense })],
+  ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
+  ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
+  ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
+  ['exponential', () => untyped(exponential)(nonsense)],
+  ['webhook', () => untyped(webhook)({ url, ...nonsense })],
+  [
+    'webhookDestination, its settings',
+    () => untyped(webhookDestination)({ webhooks: [{ url }], ...nonsense }),
+  ],
+  ['webhookDestination', () => untyped(webhookDestination)({ webhooks: [{ url }] }, nonsense)],
+  ['createClient', () => untyped(createClient)('key', nonsense)],
+  ['createCollector', () => untyped(createCollector)(nonsense)],
+])('%s', (_, make) => expect(make).toThrow(/unknown option "nonsense"/))
 
 test('a webhook refuses for good what is no payload', async () => {
   const verdicts: unknown[] = []
@@ -163,31 +165,29 @@ test('a webhook refuses for good what is no payload', async () => {
   await hook.close({ timeout: 0 })
 })
 
-describe('a webhook has 5 s without an option (N8)', () => {
-  test.each([
-    [{ do: 'silence' }, ['timeout', 'complete']],
-    [{ do: 'slowBody', code: 200, bytesPerSecond: 1_000 }, ['delivered', 'complete']],
-  ] as const)('%o', async (fault, wanted) => {
-    const clock = virtualClock()
-    const receiver = await loopbackReceiver([fault])
-    const hook = webhook({ url: receiver.url })
-    const told: string[] = []
-    const headers = answered()
-    hook.deliver(payloadOf('{}'), { ...onlyAttempt, clock }).subscribe({
-      next: (verdict) => {
-        told.push(verdict._tag === 'Left' && 'reason' in verdict.left ? verdict.left.reason : 'delivered')
-      },
-      complete: () => told.push('complete'),
-    })
-    await (fault.do === 'silence' ? receiver.arrived(1) : headers)
-    clock.tick(4_999)
-    expect(told).toEqual(wanted.filter((each) => each === 'delivered'))
-    clock.tick(1)
-    expect(told).toEqual(wanted)
-    await until(() => receiver.connections() === 0)
-    await hook.close({ timeout: 0 })
-    await receiver.close()
+test.each([
+  [{ do: 'silence' }, ['timeout', 'complete']],
+  [{ do: 'slowBody', code: 200, bytesPerSecond: 1_000 }, ['delivered', 'complete']],
+] as const)('a webhook has 5 s without an option (N8): %o', async (fault, wanted) => {
+  const clock = virtualClock()
+  const receiver = await loopbackReceiver([fault])
+  const hook = webhook({ url: receiver.url })
+  const told: string[] = []
+  const headers = answered()
+  hook.deliver(payloadOf('{}'), { ...onlyAttempt, clock }).subscribe({
+    next: (verdict) => {
+      told.push(verdict._tag === 'Left' && 'reason' in verdict.left ? verdict.left.reason : 'delivered')
+    },
+    complete: () => told.push('complete'),
   })
+  await (fault.do === 'silence' ? receiver.arrived(1) : headers)
+  clock.tick(4_999)
+  expect(told).toEqual(wanted.filter((each) => each === 'delivered'))
+  clock.tick(1)
+  expect(told).toEqual(wanted)
+  await until(() => receiver.connections() === 0)
+  await hook.close({ timeout: 0 })
+  await receiver.close()
 })
 
 test('a pipeline without onEvent writes to the debug log (N23)', () => {
@@ -204,7 +204,7 @@ test('a pipeline without onEvent writes to the debug log (N23)', () => {
   const busy = sink<string>('busy', () => left({ _tag: 'Retryable', reason: 'busy' }))
   const options = { clock: virtualClock(), retry: exponential() }
   of('a').pipe(lift(), deliver(busy, options)).subscribe().unsubscribe()
-  const lines = log.mock.calls.map((each) => format(...each)).join()
+  const lines = log.mock.calls.map((each: ReadonlyArray<unknown>) => format(...each)).join()
   for (const word of ['accepted', 'waits', 'abandoned']) expect(lines).toContain(word)
 })
 

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { firstValueFrom } from 'rxjs'
+import { firstValueFrom, take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { failover, firstSuccess, onlyAttempt, sink, toAll, type Failure, type Sink } from '../../src/index.ts'
 import type { Verdict } from '../../src/index.ts'
@@ -91,6 +91,16 @@ test.each([
     expect(isLeft(verdict) && show(verdict.left)).toBe(words)
   },
 )
+
+test('a cancel reaches also a sink that answers while it is asked', async () => {
+  const clock = virtualClock()
+  const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)
+  const sinks = [later, scripted('b', { verdict: taken, rest: Infinity }, clock)]
+  const verdicts = failover(sinks).deliver(1, { ...onlyAttempt, clock })
+  verdicts.pipe(take(1)).subscribe()
+  await clock.advance(5)
+  expect(sinks.map((each) => each.running())).toEqual([0, 0])
+})
 
 test.each<readonly [string, Failure, number, boolean]>([
   ['an expiry', expired(3, 0, retryable('network'), 'deadline'), 1e15, false],

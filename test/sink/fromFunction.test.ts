@@ -141,17 +141,15 @@ describe('a sink that was closed', () => {
   })
 })
 
-describe('an answer that says neither yes nor no is a defect:', () => {
-  test.each<readonly [string, unknown]>([
-    ['false', false],
-    ['a Failure that is not in a Left', refused('gone')],
-    ['a Left of a text', left('boom')],
-    ['a Left of nothing', left(undefined)],
-  ])('%s', async (_name, value) => {
-    const told = await heard(sink('mine', async () => value))
-    expect(told).toEqual(['error', expect.any(TypeError)])
-    expect(String(told[1])).toContain('to fail, answer left(refused(…))')
-  })
+test.each<readonly [string, unknown]>([
+  ['false', false],
+  ['a Failure that is not in a Left', refused('gone')],
+  ['a Left of a text', left('boom')],
+  ['a Left of nothing', left(undefined)],
+])('an answer that says neither yes nor no is a defect: %s', async (_name, value) => {
+  const told = await heard(sink('mine', async () => value))
+  expect(told).toEqual(['error', expect.any(TypeError)])
+  expect(String(told[1])).toContain('to fail, answer left(refused(…))')
 })
 
 describe('a time limit', () => {

@@ -94,7 +94,7 @@ describe('a layer of a destination', () => {
           around.length > 1 ? subscribe(item, attempt, observer) : () => undefined,
       )
     }
-    const { made, told } = destination([a.url], { layer, timeout: 20 })
+    const { made, told } = destination([a.url], { layer, timeout: 200 })
     await made.send(sold('m1'))
     while (!told.some(({ _tag }) => _tag === 'Attempted')) await new Promise((next) => setTimeout(next, 5))
     expect(told).toContainEqual(

@@ -73,6 +73,19 @@ test('a limit inside reports the attempt without the wait, and what found no roo
   expect(told).toEqual(['UrlSkipped', 'attempted in 50', 'attempted in 10'])
 })
 
+test('a listener that throws changes nothing, and is given the error once', () => {
+  const clock = virtualClock()
+  const told: unknown[] = []
+  const onEvent = ({ _tag }: LogEvent): never => {
+    told.push(_tag)
+    throw new Error('careless')
+  }
+  withObserver({ onEvent })(scriptedSink<string>({ clock, reply: () => ({ verdict: taken }) }))
+    .deliver('item', { ...onlyAttempt, clock })
+    .subscribe((verdict) => told.push(verdict))
+  expect(told).toEqual(['Attempted', 'Defect', taken])
+})
+
 test.each([
   ['rate', withRateLimit({ perSecond: 1 })],
   ['circuit', withCircuitBreaker({ failures: 1 })],
