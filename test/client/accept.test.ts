@@ -2,7 +2,7 @@
 import type { Message, ClientOptions } from '../../src/client/index.ts'
 import { showRefusal as show, type Outcome } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { busy, event, open, turn, yes, type World } from './virtual.ts'
+import { event, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 
@@ -40,46 +40,6 @@ describe('when the queue is full', () => {
     const busyWorld = hung({ maxCount: 3, size: 3, overflow: 'dropOldest' })
     await offer(busyWorld, 'a', 'b', 'c', 'd')
     expect(busyWorld.outcomes[0]).toMatchObject({ _tag: 'Dropped', item: { id: 'd' }, reason: 'dropNewest' })
-  })
-
-  it('35: dropOldest during an outage: what waits for its retry is the oldest', async () => {
-    const world = open({ maxCount: 3, size: 2, overflow: 'dropOldest' }, () => ({ verdict: busy }))
-    await offer(world, 'a', 'b', 'c', 'd')
-    expect(world.outcomes).toMatchObject([{ _tag: 'Dropped', item: { id: 'a' }, attempts: 1 }])
-    await offer(world, 'e', 'f')
-    expect(world.ended()).toEqual(['Dropped a', 'Dropped b', 'Dropped c'])
-    await world.client.close({ timeout: 0 })
-    expect(world.ended().slice(3)).toEqual(['Abandoned d', 'Abandoned e', 'Abandoned f'])
-    expect(world.clock.pending()).toBe(0)
-  })
-
-  it('35: an outage longer than the queue: with `ready` nothing is lost', async () => {
-    let down = true
-    const { client, clock, sink } = open({ maxCount: 10, size: 5 }, () => ({ verdict: down ? busy : yes }))
-    let sent = 0
-    const produce = async (): Promise<void> => {
-      while (sent < 200) {
-        await client.ready()
-        if (isRight(client.track(event(`m${String(sent)}`)))) sent++
-      }
-    }
-    const produced = produce()
-    await clock.advance(3_600_000)
-    expect(sent).toBe(10)
-    down = false
-    await clock.advance(3_600_000)
-    await produced
-    expect(await client.flush()).toMatchObject({ accepted: 200, delivered: 200 })
-    const ids = new Set(sink.calls.flatMap(({ item }) => item.members.map(({ id }) => id)))
-    expect([...ids]).toEqual(Array.from({ length: 200 }, (_, n) => `m${String(n)}`))
-  })
-})
-
-describe('the order of messages', () => {
-  it('several requests go at the same time with a concurrency of more than 1', async () => {
-    const world = hung({ size: 1, concurrency: 3 })
-    await offer(world, 'a', 'b', 'c', 'd')
-    expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
   })
 })
 

@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createClient, type ClientOptions } from '../../src/client/index.ts'
+import type { ClientOptions } from '../../src/client/index.ts'
 import type { Logger } from '../../src/log/logger.ts'
 import { makeSink } from '../../src/sink/layer.ts'
 import { busy, event, open, yes } from './virtual.ts'
@@ -86,15 +86,6 @@ describe('functions of the host that throw', () => {
       expect(ended()).toEqual(['Abandoned a'])
       expect(defects()).toContain('s')
     }
-    expect(rejections).toEqual([])
-  })
-
-  it('37: without listeners, and with an endpoint that is down', async () => {
-    const rejections = watchRejections()
-    const client = createClient('a key', { endpoint: 'http://127.0.0.1:9/', logger: false, size: 1 })
-    client.track(event('a'))
-    const { abandoned } = await client.close({ timeout: 0 })
-    expect(abandoned.map(({ id }) => id)).toEqual(['a'])
     expect(rejections).toEqual([])
   })
 })

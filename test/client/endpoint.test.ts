@@ -43,11 +43,4 @@ describe('a client and its endpoint', () => {
       },
     })
   })
-
-  it('U8: after a close no connection is open', async () => {
-    const { endpoint, client, track } = await open({ concurrency: 4, size: 1 })
-    track('a', 'b', 'c', 'd')
-    await client.close()
-    await expect.poll(() => endpoint.connections()).toBe(0)
-  })
 })

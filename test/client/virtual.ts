@@ -2,7 +2,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Client } from '../../src/client/client.ts'
 import { createClient, type ClientOptions, type Message, type SentBatch } from '../../src/client/index.ts'
-import { refused, retryable, type Outcome, type Verdict } from '../../src/index.ts'
+import { retryable, type Outcome, type Verdict } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
@@ -10,7 +10,6 @@ import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.
 
 export const yes: Verdict = right({ sink: 'scripted', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))
-export const gone: Verdict = left(refused('status', { status: 410 }))
 
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })

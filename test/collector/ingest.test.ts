@@ -131,13 +131,6 @@ describe('a message', () => {
     expect(await collector.accept('web', self)).toMatchObject({ _tag: 'Right' })
   })
 
-  it('from code that cannot be read is invalid, and counted', async () => {
-    const { collector } = open()
-    const broken = new Proxy({}, { get: () => expect.unreachable() })
-    expect(await collector.accept('web', broken)).toMatchObject({ left: { _tag: 'Invalid' } })
-    expect(collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { Invalid: 1 } })
-  })
-
   it.each([
     [16_400, 1],
     [300, 2],
@@ -164,12 +157,6 @@ describe('a message', () => {
     expect(await statusOf('/v1/track', { writeKey, ...track('b') })).toBe(200)
     expect(events.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(3)
     expect(JSON.stringify(events)).not.toMatch(/wk|writeKey/)
-  })
-
-  it('may begin with a byte order mark', async () => {
-    const { collector, ids } = open()
-    expect((await ask(collector, '/v1/track', `\u{feff}${JSON.stringify(track('a'))}`)).status).toBe(200)
-    expect(ids()).toEqual(['a'])
   })
 })
 

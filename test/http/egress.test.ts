@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
 import { egressOption, guardedLookup, guardOf } from '../../src/http/egress.ts'
 import type { Lookup } from '../../src/http/lookup.ts'
+import { pathsIn } from '../support/faults.ts'
 
 const guard = guardOf()
 const onlyPublic = guardOf('public')
@@ -106,10 +107,7 @@ describe('the allow list (DE13)', () => {
   })
 
   it('has its faults named', () => {
-    const paths = (egress: unknown): ReadonlyArray<string> => {
-      const decoded = decodeOptions(egressOption, egress)
-      return decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
-    }
+    const paths = (egress: unknown) => pathsIn(decodeOptions(egressOption, egress))
     const right = ['public', 'network', {}, { to: 'public', allow: ['a.example', '10.0.0.0/8', '::1'] }]
     expect(right.flatMap(paths)).toEqual([])
     expect(['private', null].flatMap(paths)).toEqual(['', ''])

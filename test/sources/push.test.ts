@@ -19,21 +19,6 @@ describe('push', () => {
     expect(source.offer(0)).toMatchObject({ left: { _tag: 'Full', bound: 'count', limit: 10_000, input: 0 } })
   })
 
-  it('lets a large item wait until another item left', async () => {
-    const source = push<number>({ maxBytes: 10, sizeOf: (size) => size })
-    for (const size of [4, 4]) source.offer(size)
-    expect(source.offer(5)).toMatchObject({ left: { bound: 'bytes' } })
-    let ready = false
-    void source.ready().then(() => {
-      ready = true
-    })
-    await turns()
-    expect(ready).toBe(false)
-    await source[Symbol.asyncIterator]().next()
-    await turns()
-    expect([ready, source.offer(5)._tag]).toEqual([true, 'Right'])
-  })
-
   it.each<[string, () => unknown]>([
     ['throws', () => expect.unreachable()],
     ['rejects', () => Promise.reject(new Error('oops'))],
@@ -46,21 +31,6 @@ describe('push', () => {
     expect(source.stats()).toMatchObject({ accepted: 2, dropped: 1, waiting: 1 })
     await turns()
     expect(told).toMatchObject([{ _tag: 'Defect', at: 7, where: 'push.onDropped' }])
-  })
-
-  it('takes an offer inside onDropped', () => {
-    const lost: number[] = []
-    const source = push<number>({
-      maxCount: 2,
-      overflow: 'dropOldest',
-      onDropped: ({ item }) => {
-        lost.push(item)
-        if (item < 10) source.offer(item + 10)
-      },
-    })
-    for (const item of [1, 2, 3]) source.offer(item)
-    expect(lost).toEqual([1, 2, 3, 11])
-    expect(source.stats()).toMatchObject({ accepted: 6, dropped: 4, waiting: 2 })
   })
 
   it('is read once', () => {
