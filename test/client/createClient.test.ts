@@ -65,29 +65,6 @@ describe('functions of the host that throw', () => {
     }
     expect(rejections).toEqual([])
   })
-
-  it('37: a sink that throws, errors or rejects: retried, and no rejection is unheard', async () => {
-    const rejections = watchRejections()
-    const sinks = [
-      { name: 's', deliver: fail, close: () => Promise.resolve() },
-      {
-        name: 's',
-        deliver: () => throwError(() => new Error('no')),
-        close: () => Promise.reject(new Error('no')),
-      },
-      makeSink('s', fail, () => Promise.resolve()),
-    ]
-    for (const sink of sinks) {
-      const { client, clock, ended, defects } = open({ sink, size: 1 })
-      expect(isRight(client.track(event('a')))).toBe(true)
-      const closing = client.close({ timeout: 5_000 })
-      await clock.advance(20_000)
-      expect((await closing).abandoned.map(({ id }) => id)).toEqual(['a'])
-      expect(ended()).toEqual(['Abandoned a'])
-      expect(defects()).toContain('s')
-    }
-    expect(rejections).toEqual([])
-  })
 })
 
 it('an endpoint that fails and each reason of a refusal are one warning, and no secret is in it', async () => {

@@ -204,24 +204,4 @@ describe('hostile calls', () => {
     expect(await client.flush()).toMatchObject({ accepted: 1, delivered: 1 })
     expect(ended()).toEqual(['Delivered next'])
   })
-
-  it('a call that calls the client: what it sends is sent, and the order is that of acceptance', async () => {
-    const calls: string[] = []
-    const nested = (client: Client): object => ({
-      ...event('outer'),
-      properties: {
-        toJSON: () => {
-          if (calls.length === 0) {
-            calls.push('inner')
-            client.track(event('inner'))
-          }
-          return {}
-        },
-      },
-    })
-    const { client, requests } = open()
-    client.track(anything(nested(client)))
-    await client.flush()
-    expect(requests()).toEqual(['0 inner,outer'])
-  })
 })

@@ -1,8 +1,11 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createClient, ConfigError, type ClientOptions } from '../../src/client/index.ts'
+import { OutboxError } from '../../src/destination/index.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { faultPaths } from '../support/faults.ts'
+import { newFolder } from '../support/folder.ts'
 import { open } from './virtual.ts'
 
 const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<string> =>
@@ -93,6 +96,16 @@ describe('the options of a client', () => {
   it('the key is in nothing that can be printed', () => {
     const client = createClient('the secret key', { logger: false })
     expect(inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client)).not.toContain('secret')
+  })
+
+  it('a folder of a destination is not taken for one of a client, and wrong options of a folder are named', async () => {
+    const path = newFolder()
+    const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: () => 1, kind: 'events' }
+    await lmdbOutbox<string>({ path, codec }).close()
+    expect(() => createClient('a key', { outbox: { path } })).toThrow(OutboxError)
+    for (const outbox of [{ path: '' }, { path, maxCount: 0 }, { path, size: 3 }, { folder: path }])
+      expect(faultsOf({ outbox })).toEqual([expect.stringMatching(/^outbox/)])
+    expect(faultsOf({ outbox: { path }, overflow: 'dropOldest' })).toEqual(['overflow'])
   })
 
   it('21: a message that just fits its batch is right', () =>

@@ -122,6 +122,7 @@ describe('a message', () => {
       ['web', { type: 'delete', userId: 'u' }, { _tag: 'Invalid' }],
       ['unknown', track('c'), { _tag: 'Invalid' }],
       ['off', track('d'), { _tag: 'Disabled' }],
+      ['web', new Proxy({}, { get: () => expect.unreachable() }), { _tag: 'Invalid' }],
       ['web', large, { _tag: 'TooLarge', limit: 32_768, id: 'e' }],
     ]
     for (const [source, each, refusal] of refused)
@@ -141,6 +142,11 @@ describe('a message', () => {
     expect((await ask(collector, '/v1/batch', body)).status).toBe(200)
     expect(collector.stats()).toMatchObject({ received: 2, accepted })
     expect(ids()).toEqual(['a', 'b'].slice(0, accepted))
+  })
+
+  it('may begin with a byte order mark', async () => {
+    const { collector } = open()
+    expect((await ask(collector, '/v1/track', `\u{feff}${JSON.stringify(track('a'))}`)).status).toBe(200)
   })
 
   it('is logged without its write key', async () => {

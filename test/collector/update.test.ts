@@ -88,20 +88,8 @@ describe('update of a collector', () => {
     await send(collector)
     await collector.idle()
     expect(receiver.received.length).toBe(1)
-    await collector.close()
+    await collector[Symbol.asyncDispose]()
     expect(faultsOf([kept])).toEqual(left(closed(undefined)))
-  })
-
-  it('has the faults of a new destination that only its options show', async () => {
-    const collector = open({ sources: [web], destinations: [] }, { messageIdHeader: 'X-Id' })
-    const { webhooks, ...rest } = hook('New', 'http://127.0.0.1:9/')
-    const destinations = [
-      { ...rest, webhooks: webhooks.map((each) => ({ ...each, headers: { 'X-Id': 'mine' } })) },
-    ]
-    expect(collector.update({ sources: [web], destinations })).toMatchObject({
-      left: [{ path: 'headers.X-Id' }],
-    })
-    expect(collector.stats().destinations).toEqual({})
   })
 
   it('takes a destination back that still sends what waits, and keeps its toggle', async () => {

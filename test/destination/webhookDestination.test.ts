@@ -60,17 +60,6 @@ describe('webhookDestination', () => {
     expect(opened.errors[0]).toMatch(/time/i)
   })
 
-  it('a self-signed certificate is final, gets no request, and is logged as an error', async () => {
-    const own = await receive([], { tls: testCertificates().selfSigned })
-    const opened = open(to(own))
-    await opened.destination.send(track(1))
-    await opened.destination.send(track(2))
-    await opened.destination.idle()
-    expect(opened.outcomes.map((outcome) => outcome._tag)).toEqual(['Rejected', 'Rejected'])
-    expect(own.received).toHaveLength(0)
-    expect(opened.errors.filter((line) => line.includes('certificate')).length).toBeGreaterThan(0)
-  })
-
   it('a URL that hangs delays no other: the attempts that skip it are counted', async () => {
     const [hanging, healthy] = [await receive(() => ({ do: 'silence' })), await receive()]
     const opened = open(to(hanging, healthy), { timeout: 60_000, maxInFlight: 20 })

@@ -40,21 +40,6 @@ describe('batch', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('knows the bytes of a frame that is written anew at every sending, as long as its width is fixed', () => {
-    const tracking: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
-    const batches: Array<BatchPayload<string>> = []
-    rail('{"a":1}', '{"é":2}', '{"c":3}')
-      .pipe(batch({ frame: tracking, maxBytes: frameBytes(tracking) + 16 }))
-      .subscribe((each) => each._tag === 'Right' && batches.push(each.right))
-    expect(batches.map(({ items }) => items.length)).toEqual([2, 1])
-    for (const each of batches)
-      for (const now of [0, 951_782_400_000, Date.UTC(9999, 11, 31)]) {
-        expect(bytesOf(each, now)).toEqual(Buffer.from(bodyOf(each, now)))
-        expect(bytesOf(each, now).length).toBe(each.byteLength)
-        expect(bodyOf(each, 0)).toMatch(/^\{"batch":\[.*\],"sentAt":"1970-01-01T00:00:00.000Z"\}$/)
-      }
-  })
-
   it('takes a batch apart: its members are batched as if they had come one by one, without its frame', () => {
     const outer = { maxCount: 5, frame: { prefix: '{"batch":[', suffix: ']}' } }
     const apart = rail('1', '2', '3', '1234567', '4').pipe(
@@ -165,20 +150,6 @@ describe('what batch hands back at unsubscribing', () => {
 
 describe('batch of any items', () => {
   const frames = [Buffer.from([1]), Buffer.from([2, 3]), Buffer.from([4, 5, 6]), Buffer.from([7])]
-
-  it('gathers them as they are, for a sink that takes such batches', () => {
-    const taken: Array<ItemBatch<Buffer>> = []
-    const bulk = sink('bulk', async (many: ItemBatch<Buffer>) => void taken.push(many))
-    const options = { maxBytes: 4, newId: () => 'b' }
-    from(frames)
-      .pipe(lift(), batch({ ...options, sizeOf: (frame) => frame.length }), deliver(bulk))
-      .subscribe()
-    expect(taken).toEqual([
-      { id: 'b', items: frames.slice(0, 2), byteLength: 3, closedBy: 'bytes' },
-      { id: 'b', items: frames.slice(2), byteLength: 4, closedBy: 'bytes' },
-    ])
-    expect(taken[0]?.items[0]).toBe(frames[0])
-  })
 
   it('fails with what newId throws, and hands back the items', () => {
     const back: Array<ReadonlyArray<number>> = []

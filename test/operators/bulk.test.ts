@@ -55,26 +55,6 @@ describe('deliver with a batch', () => {
     expect(tags()).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `Delivered ${item}`))
   })
 
-  it('closes a batch by bytes, and sends an item that is larger alone', () => {
-    const { clock, give, sent } = play({
-      batch: { maxBytes: 5, maxDelay: 10, sizeOf: (item) => item.length },
-    })
-    give('aa', 'bb', 'cc', 'dddddddd', 'e')
-    clock.tick(1_000)
-    expect(sent()).toEqual(['0 aa,bb', '0 cc', '0 dddddddd', '10 e'])
-  })
-
-  it('sends the rest at the end of the source, and completes after it', () => {
-    const { clock, give, input, sent, isOver } = play({ batch: { maxDelay: Infinity } })
-    give('a', 'b')
-    clock.tick(5_000)
-    expect(sent()).toEqual([])
-    input.complete()
-    expect([sent(), isOver()]).toEqual([['5000 a,b'], false])
-    clock.tick(10)
-    expect(isOver()).toBe(true)
-  })
-
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
     const { clock, give, sent, tags } = play({}, (items, number) =>
       number === 1
@@ -88,15 +68,6 @@ describe('deliver with a batch', () => {
       ...['Delivered a', 'Rejected x', 'Delivered b'],
       ...Array<string>(3).fill('Delivered y'),
     ])
-  })
-
-  it('fails all items by a Left, and makes dead letters of them', async () => {
-    const outbox = memoryOutbox<string>()
-    const { clock, give, tags } = play({ outbox }, () => no)
-    give('a', 'b', 'c')
-    clock.tick(10)
-    expect(tags()).toEqual(['Rejected a', 'Rejected b', 'Rejected c'])
-    expect((await outbox.dead.list()).length).toBe(3)
   })
 
   it('reports a PartlyFailed of another length, and retries all', () => {

@@ -167,22 +167,6 @@ describe('a subscriber that acts inside next', () => {
     expect([seen.values.map(told), seen.end]).toEqual([['Delivered a'], 'complete'])
   })
 
-  it('unsubscribes: nothing more starts, and the diagnostics hear of the rest', () => {
-    const happened: string[] = []
-    const { clock, items, sink, stream } = open(() => ({
-      onEvent: (happening) => {
-        if (happening._tag === 'Ended') happened.push(happening.outcome._tag)
-      },
-    }))
-    const seen: string[] = []
-    stream.pipe(take(1)).subscribe((ended) => seen.push(told(ended)))
-    for (const item of ['a', 'b', 'c']) items.next(right(item))
-    clock.tick(1_000)
-    expect(seen).toEqual(['Delivered a'])
-    expect(happened).toEqual(['Delivered', 'Abandoned', 'Abandoned'])
-    expect([sink.calls.length, clock.pending(), items.observed]).toEqual([4, 0, false])
-  })
-
   it('sends: every subscriber sees the outcomes in one order', () => {
     const clock = virtualClock()
     const items = new Subject<Either<never, string>>()
@@ -199,21 +183,6 @@ describe('a subscriber that acts inside next', () => {
     clock.tick(10)
     items.complete()
     expect(seen).toEqual(['Delivered first', 'Delivered second', 'complete'])
-  })
-
-  it('ends the source: the stream completes after what that callback was told of', () => {
-    const { clock, items, stream } = open()
-    const seen: string[] = []
-    stream.subscribe({
-      next: (ended) => {
-        seen.push(told(ended))
-        items.complete()
-      },
-      complete: () => seen.push('complete'),
-    })
-    for (const item of ['a', 'b']) items.next(right(item))
-    clock.tick(1_000)
-    expect(seen).toEqual(['Delivered a', 'Delivered b', 'complete'])
   })
 })
 

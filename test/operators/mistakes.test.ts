@@ -97,17 +97,6 @@ test.each<readonly [string, string, unknown]>([
   expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
 })
 
-test('what deliver was given before the mistake still has its outcome', async () => {
-  const seen: unknown[] = []
-  const error = await new Promise((resolve) => {
-    concat(of(right('a')), of('b' as unknown as Either<never, string>))
-      .pipe(deliver(memory<string>()))
-      .subscribe({ next: (each) => seen.push(each), error: resolve })
-  })
-  expect(seen).toMatchObject([{ _tag: 'Delivered', item: 'a' }])
-  expect(error).toBeInstanceOf(TypeError)
-})
-
 test('validate refuses what is no io-ts codec', () => {
   for (const codec of [undefined, { parse: () => 1 }, () => 1])
     expect(() => untyped(validate)(codec)).toThrow(/^validate: expected an io-ts codec/)

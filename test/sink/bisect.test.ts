@@ -38,47 +38,6 @@ test('a thousand bad ones are each sent alone, without a deep stack', () => {
   expect(inner.calls).toHaveLength(1_999)
 })
 
-test('what was taken stays taken after attempts that were held back or found no room', async () => {
-  const clock = virtualClock()
-  const sent: Array<ReadonlyArray<number>> = []
-  const inner = scriptedSink<Batch>({
-    clock,
-    reply: ({ items }) => {
-      sent.push(items)
-      // The first half is taken, then the receiver sends Retry-After.
-      if (sent.length === 1) return { verdict: BAD }
-      if (sent.length === 3)
-        return { verdict: left(retryable('status', { status: 429, notBefore: clock.now() + 60_000 })) }
-      return { verdict: items.includes(3) ? BAD : TAKEN }
-    },
-  })
-  const gate = withRetryAfterGate()
-  const sink = pipe(inner, withBisection(), gate, withConcurrency<Batch>({ concurrency: 1, queue: 0 }))
-  const outbox = memoryOutbox<Batch>({ maxCount: 10, maxBytes: 1_000_000 })
-  const ended: Array<Outcome<Batch>> = []
-  const working = relay<Batch>({
-    sink,
-    outbox,
-    retry: standard,
-    clock,
-    random: seededRandom(1),
-    shape: one(10),
-    ended: (outcome) => ended.push(outcome),
-  })
-  // It runs when the gate closes for the first time, and closes it for longer.
-  const verdict = left(retryable('status', { notBefore: clock.now() + 600_000 }))
-  const other = scriptedSink<Batch>({ clock, reply: () => ({ verdict, after: 40_000 }) })
-  deliver(gate(other), batchOf(1), { ...onlyAttempt, clock })
-  await working.offer(batchOf(4))
-  clock.tick(599_999)
-  expect(sent).toHaveLength(3)
-  clock.tick(1_000_000)
-  expect(sent).toEqual([[0, 1, 2, 3], [0, 1], [2, 3], [2, 3], [2], [3]])
-  expect(ended).toMatchObject([
-    { _tag: 'Rejected', failure: { members: [TAKEN, TAKEN, TAKEN, BAD] }, attempts: 2 },
-  ])
-})
-
 test('an empty batch, and a batch without open members, come to an end', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => false)

@@ -78,20 +78,6 @@ test('shares one verdict between items for which all sinks fail as before', () =
   })
 })
 
-test.each([
-  [firstSuccess, 'a: defect, planted; b: no'],
-  [failover, 'a: defect, planted; b: late, the deadline came before it was asked; no request was sent'],
-])(
-  'at the deadline $0.name asks its first sink, and others at the same time only',
-  async (combine, words) => {
-    const clock = virtualClock({ start: 7 })
-    const sinks = [scripted('a', { defect: new Error('planted') }), spot('b', left(refused('no')))]
-    const told = combine(sinks).deliver(1, { ...onlyAttempt, until: 7, clock })
-    const verdict = await firstValueFrom(told, { defaultValue: taken })
-    expect(isLeft(verdict) && show(verdict.left)).toBe(words)
-  },
-)
-
 test('a cancel reaches also a sink that answers while it is asked', async () => {
   const clock = virtualClock()
   const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)
@@ -100,22 +86,4 @@ test('a cancel reaches also a sink that answers while it is asked', async () => 
   verdicts.pipe(take(1)).subscribe()
   await clock.advance(5)
   expect(sinks.map((each) => each.running())).toEqual([0, 0])
-})
-
-test.each<readonly [string, Failure, number, boolean]>([
-  ['an expiry', expired(3, 0, retryable('network'), 'deadline'), 1e15, false],
-  ['a batch of which some members may pass', partlyFailed([taken, left(retryable('network'))]), 0, true],
-  ['a batch of which no member may pass', partlyFailed([taken, left(refused('status'))]), 0, false],
-])('asks a sink again or not after %s', (_name, failure, now, asked) => {
-  const clock = virtualClock({ start: now })
-  const sinks = [scripted('a', { verdict: taken }), scripted('added', { verdict: taken })]
-  const again = (combine: typeof toAll, ...failures: ReadonlyArray<Failure>): void => {
-    for (const lastFailure of failures)
-      combine(sinks)
-        .deliver(1, { ...onlyAttempt, lastFailure, clock })
-        .subscribe()
-  }
-  again(firstSuccess, retryable('held'), allFailed([{ sink: 'a', failure }]))
-  again(toAll, retryable('held'), notAll([{ sink: 'a', verdict: left(failure) }]))
-  expect(sinks.map(({ calls }) => calls.length)).toEqual([asked ? 4 : 2, 4])
 })

@@ -18,23 +18,6 @@ describe('a wrong limit is refused:', () => {
   )
 })
 
-test('a key function that throws is a defect of that delivery only', () => {
-  const keyed = withConcurrency({
-    concurrency: 1,
-    by: (item: number) => {
-      if (item === 1) throw new Error('no key')
-      return item
-    },
-  })(sink('inner', () => taken))
-  const heard: unknown[] = []
-  for (const item of [1, 2]) {
-    keyed
-      .deliver(item, onlyAttempt)
-      .subscribe({ next: (verdict) => heard.push(verdict), error: (defect: unknown) => heard.push(defect) })
-  }
-  expect(heard).toEqual([new Error('no key'), taken])
-})
-
 test('drops the queue of a key when it is empty', async () => {
   const keyed = withConcurrency({ concurrency: 1, by: (item: { key: object }) => item.key })(
     sink('inner', async () => taken),

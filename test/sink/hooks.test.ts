@@ -137,9 +137,10 @@ describe('meta', () => {
       await before.persisted()
       await before.close({ timeout: 0 })
     }
-    const after = open({ endpoint: receiver.url, layer: tracing })
+    const after = open({ endpoint: receiver.url, layer: tracing, headers: { 'X-Team': 'a' } })
     expect(await after.flush()).toMatchObject({ accepted: 2, delivered: 2 })
     expect(headersAt(receiver, 'x-trace').join()).toBe('t-m1,none')
+    expect(headersAt(receiver, 'x-team')[0]).toBe('a')
     await after.close()
     const text = '{"type":"page","messageId":"m3","userId":"u"}'
     const message = storedMessages.fromText(text)

@@ -91,23 +91,6 @@ describe('makeSink', () => {
     cancelled.cancel()
     expect([order, ended.events, cancelled.events]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
   })
-
-  test('emits nothing after the end or the cancel, and no second verdict', () => {
-    let emit = (): void => undefined
-    const { events, cancel } = subscribe((_item, _attempt, observer) => {
-      observer.next(taken)
-      observer.next(taken)
-      emit = () => {
-        observer.next(taken)
-        observer.error('broken')
-        observer.complete()
-      }
-      return () => undefined
-    })
-    cancel()
-    emit()
-    expect(events).toEqual([taken])
-  })
 })
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {

@@ -26,28 +26,6 @@ const systemError = (code: string): Error =>
   Object.assign(new Error(`${code}: the text of the system`), { code })
 
 describe('ndjson to a stream', () => {
-  it('writes one line for each item, with its verdict when it is written', async () => {
-    const written: string[] = []
-    const callbacks: Array<() => void> = []
-    const stream = new Writable({
-      write: (chunk, _encoding, done) => {
-        written.push(String(chunk))
-        callbacks.push(done)
-      },
-    })
-    const sink = ndjson<unknown>(stream, { name: 'out' })
-    const verdicts: Verdict[] = []
-    for (const item of [{ a: 'ü\n' }, 'text'])
-      sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
-    expect([written, verdicts]).toEqual([['{"a":"ü\\n"}\n'], []])
-    callbacks[0]?.()
-    await virtualClock().settle()
-    expect([written.length, verdicts]).toEqual([2, [delivered('out')]])
-    callbacks[1]?.()
-    await virtualClock().settle()
-    expect(verdicts.length).toBe(2)
-  })
-
   it('writes the body of a payload and of a batch', async () => {
     const lines: string[] = []
     const stream = new Writable({

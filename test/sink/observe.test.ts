@@ -57,22 +57,6 @@ describe('reports', () => {
   })
 })
 
-test('a limit inside reports the attempt without the wait, and what found no room', () => {
-  const clock = virtualClock()
-  const told: string[] = []
-  const onEvent = (each: LogEvent): void => {
-    told.push(each._tag === 'Attempted' ? `attempted in ${each.duration}` : each._tag)
-  }
-  const guarded = flow(
-    withTimeout({ timeout: 50 }),
-    withConcurrency({ concurrency: 1, queue: 1 }),
-    withObserver({ onEvent }),
-  )(scriptedSink<number>({ clock, reply: (item) => (item === 0 ? {} : { verdict: taken, after: 10 }) }))
-  for (const item of [0, 1, 2]) guarded.deliver(item, { ...onlyAttempt, clock }).subscribe()
-  clock.tick(100)
-  expect(told).toEqual(['UrlSkipped', 'attempted in 50', 'attempted in 10'])
-})
-
 test('a listener that throws changes nothing, and is given the error once', () => {
   const clock = virtualClock()
   const told: unknown[] = []
@@ -84,29 +68,4 @@ test('a listener that throws changes nothing, and is given the error once', () =
     .deliver('item', { ...onlyAttempt, clock })
     .subscribe((verdict) => told.push(verdict))
   expect(told).toEqual(['Attempted', 'Defect', taken])
-})
-
-test.each([
-  ['rate', withRateLimit({ perSecond: 1 })],
-  ['circuit', withCircuitBreaker({ failures: 1 })],
-  ['Retry-After', withRetryAfterGate()],
-] as const)('a gate says that it holds an item back: %s', (because, gate) => {
-  const clock = virtualClock()
-  const told: LogEvent[] = []
-  const reply = (item: string): Reply =>
-    because === 'rate' || item !== 'a'
-      ? { verdict: taken }
-      : { verdict: left(retryable('status', { notBefore: clock.now() + 400 })) }
-  const held = gate(scriptedSink<string>({ name: 'crm', clock, reply }))
-  const retry = both(exponential({ base: 1 }), both(limitRetries(2), respectRetryAfter))
-  const onEvent = (event: LogEvent) => told.push(event)
-  of('a', 'b')
-    .pipe(lift(), deliver(held, { clock, name: 'mine', onEvent, retry }))
-    .subscribe()
-  const gated = told.filter(({ _tag }) => _tag === 'Held')
-  expect(gated).toMatchObject([{ from: 'mine', item: 'b', sink: 'crm', number: 1, because }])
-  const last = told.findLast((event) => event._tag === 'Waiting')
-  expect(last).toMatchObject({ item: 'b', because })
-  clock.tick(100_000)
-  expect(told.filter(({ _tag }) => _tag === 'Attempted').length).toBeGreaterThan(1)
 })

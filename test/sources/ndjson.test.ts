@@ -86,23 +86,6 @@ describe('ndjson', () => {
     expect([given, released]).toEqual([2, true])
   })
 
-  it('gives the whole lines of a readable that fails, not the cut one', async () => {
-    const failing = async function* (): AsyncIterable<Chunk> {
-      yield '1\n2\n[3'
-      throw new Error('EIO')
-    }
-    const seen: unknown[] = []
-    await expect(async () => {
-      for await (const line of ndjsonLines(failing())) seen.push(line._tag)
-    }).rejects.toThrow('EIO')
-    expect(seen).toEqual(['Right', 'Right'])
-  })
-
-  it('reads a line with deep nesting', async () => {
-    const deep = '['.repeat(500_000) + ']'.repeat(500_000)
-    expect((await readAll(of(deep), 1_000_000)).map(({ _tag }) => _tag)).toEqual(['Right'])
-  })
-
   it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
     expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
   )

@@ -99,19 +99,6 @@ describe('pull', () => {
     ])
   })
 
-  it('stops inside an output', async () => {
-    const came: number[] = []
-    const numbers = async function* (): AsyncIterable<number> {
-      for (let n = 1; n < 9; n++) yield n
-    }
-    const subscription = pull(numbers(), asIs).subscribe((n) => {
-      came.push(n)
-      if (n === 3) subscription.unsubscribe()
-    })
-    await turns()
-    expect(came).toEqual([1, 2, 3])
-  })
-
   describe('counts by default', () => {
     const numbers = Array.from({ length: 3_000 }, (_, n) => n)
     const body = (n: number): object => ({ n })
