@@ -69,6 +69,16 @@ describe('a timeout that is none', () => {
     expect(await closing).toMatchObject({ totals: { delivered: 1, waiting: 0 } })
     expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
+
+  it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])(
+    'is not %j',
+    async (options) => {
+      const { client, defects } = open()
+      await client.flush(anything(options))
+      await client.close(anything(options))
+      expect(defects()).toEqual([])
+    },
+  )
 })
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {

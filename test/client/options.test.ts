@@ -13,38 +13,20 @@ const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<
 
 describe('the options of a client', () => {
   const wrong: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [
-    [
-      'BA2: a size of nothing',
-      { size: 0, flushAt: -1, flushAfter: Number.NaN },
-      ['size', 'flushAt', 'flushAfter'],
-    ],
+    ['BA2: a size of nothing', { size: 0, flushAt: -1, flushAfter: NaN }, ['size', 'flushAt', 'flushAfter']],
     [
       'numbers',
       { maxMessageBytes: '1', maxBatchBytes: 1.5, maxCount: 0, maxBytes: -1, concurrency: 0, timeout: 0 },
       ['maxMessageBytes', 'maxBatchBytes', 'maxCount', 'maxBytes', 'concurrency', 'timeout'],
     ],
     ['12: an endpoint without a scheme', { endpoint: 'ingest.example' }, ['endpoint']],
-    [
-      'headers that belong to the request',
-      { headers: { Authorization: 'hidden' } },
-      ['headers.Authorization'],
-    ],
-    [
-      '21: a message that fits no batch',
-      { maxMessageBytes: 30_000, maxBatchBytes: 30_047 },
-      ['maxMessageBytes'],
-    ],
+    ['headers of the request', { headers: { Authorization: 'hidden' } }, ['headers.Authorization']],
+    ['21: fits no batch', { maxMessageBytes: 30_000, maxBatchBytes: 30_047 }, ['maxMessageBytes']],
     ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
     [
       'things',
       {
-        clock: {},
-        sink: {},
-        outbox: {},
-        logger: {},
-        retry: 5,
-        overflow: 'block',
-        enabled: 1,
+        ...{ clock: {}, sink: {}, outbox: {}, logger: {}, retry: 5, overflow: 'block', enabled: 1 },
         drainOnExit: 'yes',
       },
       ['overflow', 'retry', 'enabled', 'outbox', 'sink', 'logger', 'drainOnExit', 'clock'],
@@ -52,14 +34,10 @@ describe('the options of a client', () => {
     ['a misspelt option', { flushat: 5 }, ['flushat']],
     [
       'defaults that no event could have',
-      { context: { device: 'x', n: Number.NaN }, integrations: { All: 'no' } },
+      { context: { device: 'x', n: NaN }, integrations: { All: 'no' } },
       ['context.device', 'context.n', 'integrations.All'],
     ],
-    [
-      'an outbox that cannot drop its oldest',
-      { outbox: memoryOutbox(), overflow: 'dropOldest' },
-      ['overflow'],
-    ],
+    ['an outbox without dropOldest', { outbox: memoryOutbox(), overflow: 'dropOldest' }, ['overflow']],
     ['no object', 5, ['']],
     ['integrations of nothing', { integrations: '', context: 0 }, ['integrations', 'context']],
     ['a context that is none', { context: false }, ['context']],
@@ -114,12 +92,7 @@ describe('the options of a client', () => {
     ).toEqual([]))
 
   it('all that may be set beside each other', () => {
-    const { client } = open({
-      flushAfter: Infinity,
-      overflow: 'dropNewest',
-      drainOnExit: false,
-      outbox: memoryOutbox(),
-    })
+    const { client } = open({ flushAfter: Infinity, overflow: 'dropNewest', outbox: memoryOutbox() })
     expect(client.stats()).toEqual({
       ...{ accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
       ...{ enabled: true, refused: 0, bytes: 0, batches: 0, attempts: 0, requests: 0, notPersisted: 0 },

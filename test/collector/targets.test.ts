@@ -11,6 +11,7 @@ import { sharedStore, type SharedStore } from '../support/sharedStore.ts'
 import { ask, track } from './kit.ts'
 
 type Delivery = Payload<Event>
+const sources = [{ id: 'web', writeKey: 'wk' }]
 
 /** Destination A delivers after 10 ms, B after `slow`. */
 const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), slow = 10) => {
@@ -145,5 +146,3 @@ it('a collector logs refusals and unknown keys', async () => {
   const mine = world.events.filter(({ _tag }) => _tag === 'NotAccepted' || _tag === 'UnknownKeys')
   expect(mine).toMatchObject([{ refusal: { _tag: 'Invalid' } }, { keys: ['rudderId'] }])
 })
-
-const sources = [{ id: 'web', writeKey: 'wk' }]

@@ -1,10 +1,12 @@
 /** A collector whose sources and destinations change while it runs. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createCollector, type CollectorSettings } from '../../src/collector/index.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import { closed } from '../../src/core/refusal.ts'
 import { memory } from '../../src/sink/memory.ts'
+import { sink } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { newFolder } from '../support/folder.ts'
 import { closedAfterEach, until } from '../support/http.ts'
@@ -110,5 +112,17 @@ describe('update of a collector', () => {
     await collector.idle()
     await send(collector)
     expect(await collector.idle()).toMatchObject({ accepted: 2, delivered: 2 })
+  })
+
+  it('opens destinations in the context of the collector, not of the caller', async () => {
+    const caller = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const own = sink('own', async () => void seen.push(caller.getStore()))
+    const collector = open({ sources: [web], destinations: [] })
+    const destinations = [{ name: 'Own', sources: ['web'], sink: own }]
+    caller.run('a request', () => collector.update({ sources: [web], destinations }))
+    await caller.run('another', () => send(collector))
+    await collector.idle()
+    expect(seen).toEqual([undefined])
   })
 })

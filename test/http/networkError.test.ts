@@ -29,23 +29,16 @@ describe('what an error of the network means (DE2)', () => {
   it('a timeout, a blocked address and a parser error have their own reasons', () => {
     expect(failureOf(notConnected(), false)).toMatchObject({ _tag: 'Retryable', reason: 'timeout' })
     expect(failureOf(coded('ETIMEDOUT'), false)).toMatchObject({ _tag: 'Retryable', reason: 'timeout' })
-    expect(failureOf(blockedAddress('10.0.0.1 is …'), false)).toEqual({
-      _tag: 'Refused',
-      reason: 'blockedAddress',
-      detail: '10.0.0.1 is …',
-    })
-    expect(failureOf(coded('UND_ERR_INVALID_ARG'), false)).toMatchObject({
-      _tag: 'Refused',
-      reason: 'badRequest',
-    })
+    const blocked = { _tag: 'Refused', reason: 'blockedAddress', detail: '10.0.0.1 is …' }
+    expect(failureOf(blockedAddress('10.0.0.1 is …'), false)).toEqual(blocked)
+    const badRequest = { _tag: 'Refused', reason: 'badRequest' }
+    expect(failureOf(coded('UND_ERR_INVALID_ARG'), false)).toMatchObject(badRequest)
   })
 
-  it('an answer that undici trips over is not HTTP', () =>
-    expect(failureOf(coded('ERR_ASSERTION'), true).detail).toContain('not HTTP'))
-
-  it('a parser error of undici without a code says that the answer is not HTTP', () => {
-    const error = Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError', code: undefined })
-    expect(failureOf(error, true).detail).toContain('not HTTP')
+  it('an answer that undici trips over, or cannot parse, is not HTTP', () => {
+    const unparsed = Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError', code: undefined })
+    for (const error of [coded('ERR_ASSERTION'), unparsed])
+      expect(failureOf(error, true).detail).toContain('not HTTP')
   })
 
   it('the detail says whether a request was sent (DE6), and has no words of the error (webhooks/S34)', () => {

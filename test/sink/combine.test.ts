@@ -78,6 +78,19 @@ test('shares one verdict between items for which all sinks fail as before', () =
   })
 })
 
+test.each([
+  [firstSuccess, 'a: defect, planted; b: no'],
+  [failover, 'a: defect, planted; b: late, the deadline came before it was asked; no request was sent'],
+])('at the deadline $0.name asks its first sink, and others at the same time only', (combine, words) => {
+  const clock = virtualClock({ start: 7 })
+  const sinks = [scripted('a', { defect: new Error('planted') }), spot('b', left(refused('no')))]
+  const told: string[] = []
+  combine(sinks)
+    .deliver(1, { ...onlyAttempt, until: 7, clock })
+    .subscribe((verdict) => told.push(isLeft(verdict) ? show(verdict.left) : 'delivered'))
+  expect(told).toEqual([words])
+})
+
 test('a cancel reaches also a sink that answers while it is asked', async () => {
   const clock = virtualClock()
   const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)

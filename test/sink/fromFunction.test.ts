@@ -6,7 +6,7 @@ import { request } from 'undici'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { deliver, failover, lift, onlyAttempt, refused, retryable, sink } from '../../src/index.ts'
 import { systemClock, bodyOf, type Clock, type Failure, type Handler, type Receipt } from '../../src/index.ts'
-import type { Sink, Verdict, WaitOptions, Payload } from '../../src/index.ts'
+import type { Sink, SinkOptions, Verdict, WaitOptions, Payload } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
@@ -154,28 +154,25 @@ test.each<readonly [string, unknown]>([
 
 describe('a time limit', () => {
   const never = (): Promise<never> => new Promise(() => {})
-  const afterwards = (timeout: number | undefined, wait: number): ReadonlyArray<unknown> => {
+  const afterwards = (options: SinkOptions, wait: number): ReadonlyArray<unknown> => {
     const clock = virtualClock()
     const told: unknown[] = []
-    sink<number>('mine', never, { ...(timeout === undefined ? {} : { timeout }) })
+    sink<number>('mine', never, options)
       .deliver(1, { ...onlyAttempt, clock })
       .subscribe((verdict) => told.push(verdict))
     clock.tick(wait)
     return told
   }
 
-  test('is 30 seconds by default', () => {
-    expect(afterwards(undefined, 29_999)).toEqual([])
-    expect(afterwards(undefined, 30_000)).toMatchObject([left({ reason: 'timeout' })])
+  test('is 30 seconds by default, and can be changed and switched off', () => {
+    expect(afterwards({}, 29_999)).toEqual([])
+    expect(afterwards({}, 30_000)).toMatchObject([left({ reason: 'timeout' })])
+    expect(afterwards({ timeout: 50 }, 50)).toMatchObject([left({ reason: 'timeout' })])
+    expect(afterwards({ timeout: Infinity }, 1e9)).toEqual([])
   })
-  test('can be changed and switched off', () => {
-    expect(afterwards(50, 50)).toMatchObject([left({ reason: 'timeout' })])
-    expect(afterwards(Infinity, 1e9)).toEqual([])
-  })
+  const words = /timeout must be a number of milliseconds above 0/
   test.each([0, -1, NaN])('must not be %d', (timeout) =>
-    expect(() => sink('mine', never, { timeout })).toThrow(
-      /timeout must be a number of milliseconds above 0/,
-    ),
+    expect(() => sink('mine', never, { timeout })).toThrow(words),
   )
 })
 
@@ -233,23 +230,24 @@ test('the end of a delivery does not abort its signal', async () => {
 })
 
 describe('close', () => {
-  test('calls the host once, with the time', async () => {
+  const closing = () => {
     const times: unknown[] = []
-    const mine = sink('mine', () => delivered, { close: async (options) => times.push(options) })
+    return { times, mine: sink('mine', () => delivered, { close: async (options) => times.push(options) }) }
+  }
+
+  test('calls the host once, with the time', async () => {
+    const { times, mine } = closing()
     await Promise.all([mine.close({ timeout: 10 }), mine.close({ timeout: 20 })])
     await mine.close({ timeout: 30 })
     expect(times).toEqual([{ timeout: 10 }])
   })
 
-  test.each([undefined, 1_000, '5', { timeout: -1 }, { timeout: 'soon' }, { timeOut: 5 }])(
-    'C8: closes with 30 s when it is given %j',
-    async (given) => {
-      const times: unknown[] = []
-      const mine = sink('mine', () => delivered, { close: async (options) => times.push(options) })
-      await mine.close(given as WaitOptions)
-      expect(times).toEqual([{ timeout: 30_000 }])
-    },
-  )
+  const wrong = [undefined, 1_000, '5', { timeout: -1 }, { timeout: 'soon' }, { timeOut: 5 }]
+  test.each(wrong)('C8: closes with 30 s when it is given %j', async (given) => {
+    const { times, mine } = closing()
+    await mine.close(given as WaitOptions)
+    expect(times).toEqual([{ timeout: 30_000 }])
+  })
 
   test('rejects with what the host throws, each time', async () => {
     const mine = sink('mine', () => delivered, {
