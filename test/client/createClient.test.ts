@@ -1,9 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
 import type { Logger } from '../../src/log/logger.ts'
-import { makeSink } from '../../src/sink/layer.ts'
 import { busy, event, open, yes } from './virtual.ts'
 
 const fail = (): never => {

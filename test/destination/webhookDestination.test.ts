@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/event/index.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
-import { testCertificates } from '../../src/testing/certificate.ts'
 import { destinationsUnderTest, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [

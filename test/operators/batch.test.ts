@@ -3,11 +3,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, from, map, NEVER, of, range, Subject, take, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { batch, deliver, lift, sink, type BatchOptions } from '../../src/index.ts'
+import { batch, deliver, lift, type BatchOptions } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import type { ObservableEither, Refusal, Sink, Threw, TooLarge } from '../../src/index.ts'
-import { bodyOf, bytesOf, frameBytes, jsonArrayFrame, type BatchPayload } from '../../src/event/payload.ts'
-import type { EventPayload, FixedFrame, Frame, ItemBatch, Payload } from '../../src/event/payload.ts'
+import { jsonArrayFrame, type BatchPayload } from '../../src/event/payload.ts'
+import type { EventPayload, FixedFrame, ItemBatch, Payload } from '../../src/event/payload.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const payload = (text: string): EventPayload<string> => ({
@@ -149,8 +149,6 @@ describe('what batch hands back at unsubscribing', () => {
 })
 
 describe('batch of any items', () => {
-  const frames = [Buffer.from([1]), Buffer.from([2, 3]), Buffer.from([4, 5, 6]), Buffer.from([7])]
-
   it('fails with what newId throws, and hands back the items', () => {
     const back: Array<ReadonlyArray<number>> = []
     const newId = (): never => {

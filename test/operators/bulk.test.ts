@@ -55,6 +55,17 @@ describe('deliver with a batch', () => {
     expect(tags()).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `Delivered ${item}`))
   })
 
+  it('sends the rest at the end of the source, and completes after it', () => {
+    const { clock, give, input, sent, isOver } = play({ batch: { maxDelay: Infinity } })
+    give('a', 'b')
+    clock.tick(5_000)
+    expect(sent()).toEqual([])
+    input.complete()
+    expect([sent(), isOver()]).toEqual([['5000 a,b'], false])
+    clock.tick(10)
+    expect(isOver()).toBe(true)
+  })
+
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
     const { clock, give, sent, tags } = play({}, (items, number) =>
       number === 1

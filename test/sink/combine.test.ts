@@ -1,9 +1,9 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { firstValueFrom, take } from 'rxjs'
+import { take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { failover, firstSuccess, onlyAttempt, sink, toAll, type Failure, type Sink } from '../../src/index.ts'
+import { failover, firstSuccess, onlyAttempt, sink, toAll, type Sink } from '../../src/index.ts'
 import type { Verdict } from '../../src/index.ts'
-import { allFailed, expired, notAll, partlyFailed, refused, retryable, show } from '../../src/core/failure.ts'
+import { refused, retryable, show } from '../../src/core/failure.ts'
 import { SHARED } from '../../src/sink/sink.ts'
 import { scriptedSink, virtualClock, type Reply, type ScriptedSink } from '../../src/testing/index.ts'
 

@@ -35,9 +35,9 @@ describe('ndjson to a stream', () => {
       },
     })
     const batch = { ...batchOf(2), frame: jsonArrayFrame }
-    const sink = ndjson<Payload<unknown>>(stream)
+    const sink = ndjson<Payload<unknown>>(stream, { name: 'out' })
     for (const payload of [payloadOf('{"n":1}', { items: [1n] }), batch])
-      expect(await verdictOf<Payload<unknown>>(sink, payload)).toMatchObject({ _tag: 'Right' })
+      expect(await verdictOf<Payload<unknown>>(sink, payload)).toEqual(delivered('out'))
     expect(lines).toEqual(['{"n":1}\n', `${bodyOf(batch, 0)}\n`])
   })
 

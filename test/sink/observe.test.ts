@@ -1,11 +1,10 @@
-import { flow } from 'fp-ts/lib/function.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { of } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import { onlyAttempt, withConcurrency, withObserver, withTimeout, type Attempt } from '../../src/index.ts'
+import { onlyAttempt, withObserver, type Attempt } from '../../src/index.ts'
 import { deliver, lift, retryable, withCircuitBreaker, withRateLimit } from '../../src/index.ts'
 import { withRetryAfterGate, type Verdict } from '../../src/index.ts'
-import { both, exponential, limitRetries, respectRetryAfter } from '../../src/policy/index.ts'
+import { both, exponential, respectRetryAfter } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
@@ -27,15 +26,8 @@ describe('reports', () => {
   test('an attempt with its time from the start to the verdict, not to the end', () =>
     expect(observed({ verdict: taken, after: 30, rest: 40 }, { ...onlyAttempt, number: 3 })).toEqual([
       {
-        _tag: 'Attempted',
-        at: START + 30,
-        from: 'sink',
-        startedAt: START,
-        item: 'item',
-        sink: 'inner',
-        number: 3,
-        duration: 30,
-        result: taken,
+        ...{ _tag: 'Attempted', at: START + 30, from: 'sink', item: 'item', sink: 'inner', number: 3 },
+        ...{ startedAt: START, duration: 30, result: taken },
       },
     ]))
   test('a defect', () => {
@@ -68,4 +60,24 @@ test('a listener that throws changes nothing, and is given the error once', () =
     .deliver('item', { ...onlyAttempt, clock })
     .subscribe((verdict) => told.push(verdict))
   expect(told).toEqual(['Attempted', 'Defect', taken])
+})
+
+test.each([
+  ['rate', withRateLimit({ perSecond: 1 })],
+  ['circuit', withCircuitBreaker({ failures: 1 })],
+  ['Retry-After', withRetryAfterGate()],
+] as const)('a gate says that it holds an item back: %s', (because, gate) => {
+  const clock = virtualClock()
+  const told: LogEvent[] = []
+  const failed = left(retryable('status', { notBefore: clock.now() + 400 }))
+  const reply = (item: string): Reply => ({ verdict: because === 'rate' || item !== 'a' ? taken : failed })
+  const held = gate(scriptedSink<string>({ name: 'crm', clock, reply }))
+  const retry = both(exponential({ base: 1 }), respectRetryAfter)
+  const onEvent = (event: LogEvent) => told.push(event)
+  of('a', 'b')
+    .pipe(lift(), deliver(held, { clock, name: 'mine', onEvent, retry }))
+    .subscribe()
+  const gated = told.filter(({ _tag }) => _tag === 'Held')
+  expect(gated).toMatchObject([{ from: 'mine', item: 'b', sink: 'crm', number: 1, because }])
+  expect(told.findLast(({ _tag }) => _tag === 'Waiting')).toMatchObject({ item: 'b', because })
 })
