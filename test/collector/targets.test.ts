@@ -146,3 +146,11 @@ it('a collector logs refusals and unknown keys', async () => {
   const mine = world.events.filter(({ _tag }) => _tag === 'NotAccepted' || _tag === 'UnknownKeys')
   expect(mine).toMatchObject([{ refusal: { _tag: 'Invalid' } }, { keys: ['rudderId'] }])
 })
+
+it('a collector logs what a subscriber throws as a Defect', async () => {
+  const world = start()
+  world.collector.outcomes$.subscribe(() => expect.unreachable())
+  await post(world, 'm1')
+  await world.clock.advance(10)
+  expect(world.events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
+})

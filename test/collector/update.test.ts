@@ -68,22 +68,19 @@ describe('update of a collector', () => {
     const kept = hook('Kept', receiver.url)
     const own = { name: 'Own', sources: ['web'], sink: memory() }
     const collector = open({ sources: [web], destinations: [kept, own] })
-    const faultsOf = (destinations: CollectorSettings['destinations']) =>
+    const update = (...destinations: CollectorSettings['destinations']) =>
       collector.update({ sources: [web], destinations })
-    expect(faultsOf([{ ...kept, sources: ['none'] }])).toMatchObject({
+    const stored = { ...kept, outbox: { path: folder } }
+    expect(update({ ...kept, sources: ['none'] })).toMatchObject({
       left: [{ path: 'destinations[0].sources[0]' }],
     })
-    expect(
-      faultsOf([
-        { ...kept, outbox: { path: folder } },
-        { ...own, sink: memory() },
-      ]),
-    ).toMatchObject({ left: [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }] })
-    const inUse = open({ sources: [web], destinations: [{ ...kept, outbox: { path: folder } }] })
-    expect(
-      faultsOf([kept, hook('New', receiver.url), { ...kept, name: 'Stored', outbox: { path: folder } }]),
-    ).toMatchObject({
-      left: [{ path: 'destinations', message: expect.stringContaining('destination "Stored": ') as string }],
+    expect(update(stored, { ...own, sink: memory() })).toMatchObject({
+      left: [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }],
+    })
+    const inUse = open({ sources: [web], destinations: [stored] })
+    const message: unknown = expect.stringContaining('destination "Stored": ')
+    expect(update(kept, hook('New', receiver.url), { ...stored, name: 'Stored' })).toMatchObject({
+      left: [{ path: 'destinations', message }],
     })
     await inUse.close()
     expect(Object.keys(collector.stats().destinations)).toEqual(['Kept', 'Own'])
@@ -91,7 +88,7 @@ describe('update of a collector', () => {
     await collector.idle()
     expect(receiver.received.length).toBe(1)
     await collector[Symbol.asyncDispose]()
-    expect(faultsOf([kept])).toEqual(left(closed(undefined)))
+    expect(update(kept)).toEqual(left(closed(undefined)))
   })
 
   it('takes a destination back that still sends what waits, and keeps its toggle', async () => {

@@ -57,15 +57,11 @@ describe('update', () => {
     const faultsOf = (given: unknown) => {
       // What code without types may give.
       const answer = destination.update(given as Parameters<Destination['update']>[0])
-      return answer._tag === 'Left' && '_tag' in answer.left ? [] : answer
+      return answer._tag === 'Left' && !('_tag' in answer.left) ? answer.left.map(({ path }) => path) : []
     }
-    expect(faultsOf({ webhooks: [], sharedSecret: '' })).toMatchObject({
-      left: [{ path: 'sharedSecret' }, { path: 'webhooks' }],
-    })
+    expect(faultsOf({ webhooks: [], sharedSecret: '' })).toEqual(['sharedSecret', 'webhooks'])
     const headers = { 'X-Id': 'mine' }
-    expect(faultsOf({ webhooks: [{ url: 'http://127.0.0.1:9/', headers }] })).toMatchObject({
-      left: [{ path: 'headers.X-Id' }],
-    })
+    expect(faultsOf({ webhooks: [{ url: 'http://127.0.0.1:9/', headers }] })).toEqual(['headers.X-Id'])
     await destination.send(track(1))
     await destination.idle()
     expect(receiver.received.length).toBe(1)

@@ -69,11 +69,9 @@ describe('deliver', () => {
   })
 
   it.each([0, -1, NaN, 1.5, Infinity])('refuses maxInFlight: %s where it is written', (maxInFlight) => {
-    const sink = scripted(virtualClock())
-    expect(() => deliver(sink, { maxInFlight })).toThrow(ConfigError)
-    expect(() => deliver(sink, { maxInFlight })).toThrow(
-      'options of deliver: maxInFlight must be a whole number',
-    )
+    const make = () => deliver(scripted(virtualClock()), { maxInFlight })
+    expect(make).toThrow(ConfigError)
+    expect(make).toThrow('options of deliver: maxInFlight must be a whole number')
   })
 
   it('keeps the types of the item and of what came before', () => {

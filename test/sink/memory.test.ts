@@ -1,18 +1,17 @@
+import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { memory, type MemorySink } from '../../src/sink/memory.ts'
-import { onlyAttempt, type Verdict } from '../../src/index.ts'
+import { onlyAttempt, refused, type Verdict } from '../../src/index.ts'
 
 it('holds items in order, up to its limit', () => {
   const sink = memory<string>({ name: 'kept', maxCount: 2 })
   const verdicts: Verdict[] = []
   for (const item of ['a', 'b', 'c'])
     sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
-  expect(verdicts).toEqual([
-    { _tag: 'Right', right: { sink: 'kept' } },
-    { _tag: 'Right', right: { sink: 'kept' } },
-    { _tag: 'Left', left: { _tag: 'Refused', reason: 'noRoom', detail: 'it holds 2 items at most' } },
-  ])
+  const taken = right({ sink: 'kept' })
+  const full = left(refused('noRoom', { detail: 'it holds 2 items at most' }))
+  expect(verdicts).toEqual([taken, taken, full])
   expect(sink.items()).toEqual(['a', 'b'])
 })
 
