@@ -166,44 +166,37 @@ describe('a message', () => {
   })
 })
 
-describe('the bound of a message', () => {
-  const LIMIT = 500
-  const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias']
-  const message = fc
-    .record({
-      type: fc.constantFrom(...kinds),
-      key: fc.constantFrom('properties', 'traits', 'context', 'integrations', 'other', 'name'),
-      beside: fc.constantFrom(
-        {},
-        { properties: { a: 1 } },
-        { context: null },
-        { traits: { '\u2028': 'é"' } },
-      ),
-      fill: fc.constantFrom('x', 'é', '\u0001', '"', '\u{1F600}'),
-      off: fc.integer({ min: -3, max: 2 }),
-    })
-    .map(({ type, key, beside, fill, off }) => {
-      const ids = { type, messageId: 'm', userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
-      const of = (text: string) => ({ ...ids, ...beside, [key]: key === 'name' ? text : { Own: { text } } })
-      const bytes = (text: string): number => Buffer.byteLength(JSON.stringify(of(text)))
-      const most = Math.floor((LIMIT + off - bytes('')) / (bytes(fill) - bytes('')))
-      const text = fill.repeat(most)
-      return of(text + 'x'.repeat(LIMIT + off - bytes(text)))
-    })
-
-  it('is that of its JSON, wherever its data stands', async () => {
-    const seen = new Set<boolean>()
-    const judged = fc.asyncProperty(message, async (one) => {
-      const setting = open({ clock: virtualClock(), newId: () => 'made', maxMessageBytes: LIMIT })
-      const fits = Buffer.byteLength(JSON.stringify(one)) <= LIMIT
-      const { status } = await ask(setting.collector, '/v1/batch', { batch: [one, track('padding')] })
-      const { accepted, reasons } = setting.collector.stats()
-      seen.add(fits)
-      expect([status, accepted, reasons.TooLarge]).toEqual(fits ? [200, 2, 0] : [200, 1, 1])
-    })
-    await fc.assert(judged, { numRuns: 300 })
-    expect(seen.size).toBe(2)
+const LIMIT = 500
+const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias']
+const message = fc
+  .record({
+    type: fc.constantFrom(...kinds),
+    key: fc.constantFrom('properties', 'traits', 'context', 'integrations', 'other', 'name'),
+    beside: fc.constantFrom({}, { properties: { a: 1 } }, { context: null }, { traits: { '\u2028': 'é"' } }),
+    fill: fc.constantFrom('x', 'é', '\u0001', '"', '\u{1F600}'),
+    off: fc.integer({ min: -3, max: 2 }),
   })
+  .map(({ type, key, beside, fill, off }) => {
+    const ids = { type, messageId: 'm', userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
+    const of = (text: string) => ({ ...ids, ...beside, [key]: key === 'name' ? text : { Own: { text } } })
+    const bytes = (text: string): number => Buffer.byteLength(JSON.stringify(of(text)))
+    const most = Math.floor((LIMIT + off - bytes('')) / (bytes(fill) - bytes('')))
+    const text = fill.repeat(most)
+    return of(text + 'x'.repeat(LIMIT + off - bytes(text)))
+  })
+
+it('the bound of a message is that of its JSON, wherever its data stands', async () => {
+  const seen = new Set<boolean>()
+  const judged = fc.asyncProperty(message, async (one) => {
+    const setting = open({ clock: virtualClock(), newId: () => 'made', maxMessageBytes: LIMIT })
+    const fits = Buffer.byteLength(JSON.stringify(one)) <= LIMIT
+    const { status } = await ask(setting.collector, '/v1/batch', { batch: [one, track('padding')] })
+    const { accepted, reasons } = setting.collector.stats()
+    seen.add(fits)
+    expect([status, accepted, reasons.TooLarge]).toEqual(fits ? [200, 2, 0] : [200, 1, 1])
+  })
+  await fc.assert(judged, { numRuns: 300 })
+  expect(seen.size).toBe(2)
 })
 
 describe('a deletion', () => {

@@ -1,7 +1,7 @@
 /** SDKs of other vendors, as their users install them: they post to a collector, and what they post comes out signed at a webhook. */
 import { Analytics as Segment } from '@segment/analytics-node'
 import RudderAnalytics from '@rudderstack/rudder-sdk-node'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { WebhookBody } from '../../src/event/webhookBody.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
@@ -64,21 +64,22 @@ const check = async (
   }
 }
 
-describe('the six calls arrive, rightly typed, and come out signed', () => {
-  it('of @segment/analytics-node', async () => {
-    const here = await start()
-    const problems: unknown[] = []
-    const client = new Segment({ writeKey: 'wk', host: here.server.url, path: '/v1/batch', flushAt: 4 })
-    client.on('error', (error) => problems.push(error))
-    const more = { context, timestamp: when }
-    for (const kind of kinds) client[kind]({ ...calls[kind], ...more } as never)
-    await client.closeAndFlush()
-    await check(here, '@segment/analytics-node')
-    expect(problems).toEqual([])
-    expect(here.collector.stats()).toMatchObject({ received: 6, accepted: 6, answers: { 200: 2 } })
-  })
+it('the six calls of @segment/analytics-node arrive, rightly typed, and come out signed', async () => {
+  const here = await start()
+  const problems: unknown[] = []
+  const client = new Segment({ writeKey: 'wk', host: here.server.url, path: '/v1/batch', flushAt: 4 })
+  client.on('error', (error) => problems.push(error))
+  const more = { context, timestamp: when }
+  for (const kind of kinds) client[kind]({ ...calls[kind], ...more } as never)
+  await client.closeAndFlush()
+  await check(here, '@segment/analytics-node')
+  expect(problems).toEqual([])
+  expect(here.collector.stats()).toMatchObject({ received: 6, accepted: 6, answers: { 200: 2 } })
+})
 
-  it.each([true, false])('of @rudderstack/rudder-sdk-node, compressed: %s', async (gzip) => {
+it.each([true, false])(
+  'the six calls of @rudderstack/rudder-sdk-node arrive, compressed: %s',
+  async (gzip) => {
     const here = await start()
     const client = new RudderAnalytics('wk', { dataPlaneUrl: here.server.url, flushAt: 3, gzip })
     const answers: unknown[] = []
@@ -92,5 +93,5 @@ describe('the six calls arrive, rightly typed, and come out signed', () => {
     await check(here, 'analytics-node')
     expect(answers.filter((error) => error !== undefined && error !== null)).toEqual([])
     expect(here.collector.stats()).toMatchObject({ received: 6, accepted: 6, refused: 0 })
-  })
-})
+  },
+)

@@ -85,6 +85,19 @@ it('reads no further than asked, and closes the readable', async () => {
   expect([given, released]).toEqual([2, true])
 })
 
+it('gives the whole lines of a readable that fails, not the cut one', async () => {
+  const failing = async function* (): AsyncIterable<Chunk> {
+    yield '1\n2\n[3'
+    throw new Error('EIO')
+  }
+  const seen: unknown[] = []
+  const reading = async (): Promise<void> => {
+    for await (const line of ndjsonLines(failing())) seen.push(line._tag)
+  }
+  await expect(reading()).rejects.toThrow('EIO')
+  expect(seen).toEqual(['Right', 'Right'])
+})
+
 it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
   expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
 )
