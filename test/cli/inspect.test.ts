@@ -26,7 +26,7 @@ it('shows a running process in another one: its view, and the story of an event'
   // The verdict comes after the request.
   await expect.poll(async () => (await ask('explain', 'Bad')).stdout).toContain('rejected after')
   const told = await ask('explain', 'A')
-  expect([told.code, ...linesOf(told.stdout.replaceAll(/\d+ms +|\d+ ms|:\d+/g, 'N'))]).toEqual([
+  expect([told.code, ...linesOf(told.stdout.replaceAll(/[\d.]+m?s +|\d+ ms|:\d+/g, 'N'))]).toEqual([
     0,
     'A track delivered, 1 attempt',
     '  +Naccepted',
