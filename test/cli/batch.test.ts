@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished, test } from 'vitest'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { listen } from '../support/http.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, steady, track } from './inProcess.ts'
 
 const env = { WRITE_KEY: 'wk-1', EMPTY: '' }
@@ -28,9 +27,8 @@ it('posts batches of the size that was asked for, in order, with the key, and ac
     Array.from({ length: 3 }, () => ['/v1/batch', `Basic ${Buffer.from('wk-1:').toString('base64')}`]),
   )
   expect(linesOf(steady(stdout))).toEqual(
-    Array.from(
-      { length: 7 },
-      (_, at) => `delivered  line ${at + 1}    track    e${at}  http://127.0.0.1:PORT/v1/batch 200`,
+    [0, 1, 2, 3, 4, 5, 6].map(
+      (at) => `delivered  line ${at + 1}    track    e${at}  http://127.0.0.1:PORT/v1/batch 200`,
     ),
   )
   expect(linesOf(steady(stderr))).toEqual([
@@ -82,10 +80,8 @@ it('tries again: the same messages under the same ids, and says that a batch wai
 
 it('H11: shows no text of the endpoint that could steer a terminal', async () => {
   const body = 'bad \u202e\u200b\u{E0041}\ufe0f\u009b31m key'
-  const server = createServer((_, response) => response.writeHead(401).end(body)).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listen(createServer((_, response) => response.writeHead(401).end(body)))
+  onTestFinished(close)
   const args = ['batch', '--endpoint', `http://127.0.0.1:${port}/`, ...key]
   const lines = await headrace(args, { env, input: tracks(1) })
   expect(lines.stdout).toContain('bad ?????31m key')

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { brokenReceivers, testCertificates } from '../../src/testing/index.ts'
 import { listen, verifying } from '../support/http.ts'
 import { headrace, receiverOf, recordsOf, scratch } from './inProcess.ts'
@@ -15,72 +15,70 @@ const opened = async (listener: Parameters<typeof createServer>[1]): Promise<str
   return `http://127.0.0.1:${port}/hook`
 }
 
-describe('check-receiver', () => {
-  it('0 if every must holds', async () => {
-    const url = await opened(verifying(env.SECRET))
-    const { code, stdout, stderr } = await check(url)
-    expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^passed {3}must {4}kind\/page /)
-    expect(stdout).toMatch(/\nmust 20 of 20 · should 6 of 6 · may 0 of 1\n$/)
-  })
+it('0 if every must holds', async () => {
+  const url = await opened(verifying(env.SECRET))
+  const { code, stdout, stderr } = await check(url)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^passed {3}must {4}kind\/page /)
+  expect(stdout).toMatch(/\nmust 20 of 20 · should 6 of 6 · may 0 of 1\n$/)
+})
 
-  it('1 if one does not, and says why', async () => {
-    const { script } = brokenReceivers['answers 500 to a wrong signature']
-    const { url } = await receiverOf(script(env.SECRET))
-    const { code, stdout } = await check(`${url}?token=hunter2`, '--output', 'json')
-    expect(code).toBe(1)
-    const records = recordsOf(stdout)
-    expect(records.find(({ id }) => id === 'signature/wrong-key')).toEqual({
-      ...{ v: 1, t: 'vector', id: 'signature/wrong-key', level: 'must', passed: false, status: 500 },
-      statement: 'Refuses a signature by another secret.',
-      expected: '4xx within 5000 ms',
-      seen: expect.stringMatching(/^500 after \d+ ms$/),
-      ms: expect.any(Number),
-      why: expect.stringContaining('sent the same request again for four hours'),
-    })
-    expect(records.at(-1)).toMatchObject({ v: 1, t: 'summary', url, kept: false })
-    expect(stdout).not.toContain('hunter2')
+it('1 if one does not, and says why', async () => {
+  const { script } = brokenReceivers['answers 500 to a wrong signature']
+  const { url } = await receiverOf(script(env.SECRET))
+  const { code, stdout } = await check(`${url}?token=hunter2`, '--output', 'json')
+  expect(code).toBe(1)
+  const records = recordsOf(stdout)
+  expect(records.find(({ id }) => id === 'signature/wrong-key')).toEqual({
+    ...{ v: 1, t: 'vector', id: 'signature/wrong-key', level: 'must', passed: false, status: 500 },
+    statement: 'Refuses a signature by another secret.',
+    expected: '4xx within 5000 ms',
+    seen: expect.stringMatching(/^500 after \d+ ms$/),
+    ms: expect.any(Number),
+    why: expect.stringContaining('sent the same request again for four hours'),
   })
+  expect(records.at(-1)).toMatchObject({ v: 1, t: 'summary', url, kept: false })
+  expect(stdout).not.toContain('hunter2')
+})
 
-  it('says what was sent, expected and seen, and neither the secret nor what could steer a terminal', async () => {
-    const url = await opened((_, response) => response.writeHead(404).end())
-    const { code, stdout } = await check(url)
-    expect(code).toBe(1)
-    expect(stdout).toContain('sent      {"version":1,"type":"track","userId":"check-receiver"')
-    expect(stdout).toContain('Zoë')
-    expect(stdout).toContain('\n         expected  2xx within 5000 ms\n         seen      404 after ')
-    expect(stdout).toContain('\n         why       Every track event is lost.')
-    expect(stdout).not.toMatch(/correct horse|[\u2028\u200d]/)
-  })
+it('says what was sent, expected and seen, and neither the secret nor what could steer a terminal', async () => {
+  const url = await opened((_, response) => response.writeHead(404).end())
+  const { code, stdout } = await check(url)
+  expect(code).toBe(1)
+  expect(stdout).toContain('sent      {"version":1,"type":"track","userId":"check-receiver"')
+  expect(stdout).toContain('Zoë')
+  expect(stdout).toContain('\n         expected  2xx within 5000 ms\n         seen      404 after ')
+  expect(stdout).toContain('\n         why       Every track event is lost.')
+  expect(stdout).not.toMatch(/correct horse|[\u2028\u200d]/)
+})
 
-  it('1 with a clear report if nothing listens', async () => {
-    const { code, stdout } = await check('http://127.0.0.1:9/')
-    expect(code).toBe(1)
-    expect(stdout).toContain('seen      connection refused: nothing listens there\n')
-  })
+it('1 with a clear report if nothing listens', async () => {
+  const { code, stdout } = await check('http://127.0.0.1:9/')
+  expect(code).toBe(1)
+  expect(stdout).toContain('seen      connection refused: nothing listens there\n')
+})
 
-  it('trusts the authority in a file', async () => {
-    const { valid, ca } = testCertificates()
-    const { url } = await receiverOf([], { tls: valid })
-    const file = `${scratch()}/ca.pem`
-    writeFileSync(file, ca)
-    expect((await check(url, '--tls-ca', file)).stdout).toContain('passed   must    kind/page')
-  })
+it('trusts the authority in a file', async () => {
+  const { valid, ca } = testCertificates()
+  const { url } = await receiverOf([], { tls: valid })
+  const file = `${scratch()}/ca.pem`
+  writeFileSync(file, ca)
+  expect((await check(url, '--tls-ca', file)).stdout).toContain('passed   must    kind/page')
+})
 
-  it.each([
-    [['ftp://a.example'], 'url must begin with http:// or https://'],
-    [['http://a.example', '--tls-ca', 'package.json'], '--tls-ca must be the contents of a PEM file'],
-    [['http://a.example', '--output', 'lines'], '--output must be text or json'],
-    [[], "missing required argument 'URL'"],
-  ])('2 for wrong usage: %j', async ([url = '', ...flags], message) => {
-    const { code, stdout, stderr } = await headrace(
-      ['check-receiver', ...(url === '' ? [] : [url]), '--secret-env', 'SECRET', ...flags],
-      { env },
-    )
-    expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain(`headrace check-receiver: ${message}`)
-    expect((await headrace(['check-receiver', 'http://a.example'], { env })).stderr).toContain(
-      '--secret-env is missing',
-    )
-  })
+it.each([
+  [['ftp://a.example'], 'url must begin with http:// or https://'],
+  [['http://a.example', '--tls-ca', 'package.json'], '--tls-ca must be the contents of a PEM file'],
+  [['http://a.example', '--output', 'lines'], '--output must be text or json'],
+  [[], "missing required argument 'URL'"],
+])('2 for wrong usage: %j', async ([url = '', ...flags], message) => {
+  const { code, stdout, stderr } = await headrace(
+    ['check-receiver', ...(url === '' ? [] : [url]), '--secret-env', 'SECRET', ...flags],
+    { env },
+  )
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(`headrace check-receiver: ${message}`)
+  expect((await headrace(['check-receiver', 'http://a.example'], { env })).stderr).toContain(
+    '--secret-env is missing',
+  )
 })

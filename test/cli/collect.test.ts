@@ -7,13 +7,10 @@ const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
 
 /** A collector, and the receiver behind it. */
-const opened = (script?: Parameters<typeof receiverOf>[0], ...flags: ReadonlyArray<string>) =>
-  openedOn(false, script, ...flags)
-
-const openedOn = async (
-  isTTY: boolean,
+const opened = async (
   script?: Parameters<typeof receiverOf>[0],
-  ...flags: ReadonlyArray<string>
+  flags: ReadonlyArray<string> = [],
+  isTTY = false,
 ) => {
   const receiver = await receiverOf(script)
   const file = `${scratch()}/collector.json`
@@ -60,7 +57,7 @@ it('the whole service: a client posts batches, a collector forwards them, a rece
 })
 
 it('says it is ready, tells each end, and gives its account as NDJSON', async () => {
-  const { signal, ended, post, says } = await opened(undefined, '--output', 'json')
+  const { signal, ended, post, says } = await opened(undefined, ['--output', 'json'])
   const taken = await post('/v1/track', { userId: 'u1', event: 'Sold', messageId: 'm1' })
   expect(taken.status).toBe(200)
   const deletion = await post('/v1/delete', { userId: 'u1' })
@@ -92,7 +89,7 @@ it('3 if a receiver refused; 7 if something had not ended when it stopped', asyn
   refusing.signal()
   expect((await refusing.ended).code).toBe(3)
 
-  const down = await opened(() => ({ do: 'status', code: 503 }), '--grace', '0s')
+  const down = await opened(() => ({ do: 'status', code: 503 }), ['--grace', '0s'])
   await down.post('/v1/track', { userId: 'u1', event: 'Sold' })
   await down.receiver.arrived(1)
   down.signal()
@@ -101,12 +98,11 @@ it('3 if a receiver refused; 7 if something had not ended when it stopped', asyn
   expect(code).toBe(7)
 })
 
+const silent = () => ({ do: 'silence' }) as const
 test.each(['SIGINT', 'SIGHUP'] as const)(
   'H9: gives its account when a second %s ends it at once, on a terminal',
   async (name) => {
-    const { signal, exits, complains, ended, receiver, post } = await openedOn(true, () => ({
-      do: 'silence',
-    }))
+    const { signal, exits, complains, ended, receiver, post } = await opened(silent, [], true)
     await post('/v1/track', { userId: 'u1', event: 'Sold' })
     await receiver.arrived(1)
     signal(name)
@@ -142,7 +138,7 @@ it('TP7: reads its file again at SIGHUP without a terminal, and says what change
 })
 
 it('TP7: tells a reload as NDJSON', async () => {
-  const { signal, says, file } = await opened(undefined, '--output', 'json')
+  const { signal, says, file } = await opened(undefined, ['--output', 'json'])
   const written = readFileSync(file, 'utf8')
   writeFileSync(file, written.replace('"deletions":true', '"deletions":false'))
   signal('SIGHUP')

@@ -30,16 +30,9 @@ it('says what a file that is right holds', async () => {
 
 it('names what looks like an oversight, and takes it', async () => {
   const { code, stderr } = await check({
-    sources: [
-      { id: 'web', writeKey: 'k' },
-      { id: 'app', writeKey: 'l' },
-    ],
+    sources: ['web', 'app'].map((id) => ({ id, writeKey: id })),
     destinations: [
-      {
-        name: 'hooks',
-        sources: ['web'],
-        webhooks: [{ url: 'http://a.example/hook?token=hunter2' }],
-      },
+      { name: 'hooks', sources: ['web'], webhooks: [{ url: 'http://a.example/hook?token=hunter2' }] },
     ],
   })
   expect(linesOf(stderr).map((line) => line.replace('headrace check: ', ''))).toEqual([

@@ -1,61 +1,57 @@
 import { PassThrough } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { runCommand } from '../../src/cli/program.ts'
 import { collected, headrace, recordsOf, screenOf } from './inProcess.ts'
 
-describe('the demo', () => {
-  it('tells what happened in words, and the sums add up', async () => {
-    // One after the other: its receivers have 500 ms for an answer.
-    const { code, stdout, stderr } = await headrace(['demo'])
-    const json = await headrace(['demo', '--output', 'json'])
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/flaky http:\/\/127\.0\.0\.1:\d+\/slow\n/)
-    expect(stderr).toContain('refused    line 10   userId must be a string, not a number\n')
-    expect(stderr).toContain('refused    line 31   not JSON at character 66\n')
-    expect(stderr).toContain('headrace: read 62 (2 refused) · delivered 59 · rejected 1\n')
-    expect(stdout).toMatch(/\nwaiting .*flaky 503; slow timeout \(no verdict within 500 ms\); again in/)
-    expect(stdout).toMatch(/\ndelivered .* after [23] attempts\n/)
-    expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
-    const account = '59 delivered \\+ 1 refused for good = 60'
-    const line = `^${account}; (\\d+) requests, of which the receivers verified \\1$`
-    expect(stdout).toMatch(new RegExp(line, 'm'))
+it('tells what happened in words, and the sums add up', async () => {
+  // One after the other: its receivers have 500 ms for an answer.
+  const { code, stdout, stderr } = await headrace(['demo'])
+  const json = await headrace(['demo', '--output', 'json'])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/flaky http:\/\/127\.0\.0\.1:\d+\/slow\n/)
+  expect(stderr).toContain('refused    line 10   userId must be a string, not a number\n')
+  expect(stderr).toContain('refused    line 31   not JSON at character 66\n')
+  expect(stderr).toContain('headrace: read 62 (2 refused) · delivered 59 · rejected 1\n')
+  expect(stdout).toMatch(/\nwaiting .*flaky 503; slow timeout \(no verdict within 500 ms\); again in/)
+  expect(stdout).toMatch(/\ndelivered .* after [23] attempts\n/)
+  expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
+  const account = '59 delivered \\+ 1 refused for good = 60'
+  const line = `^${account}; (\\d+) requests, of which the receivers verified \\1$`
+  expect(stdout).toMatch(new RegExp(line, 'm'))
 
-    expect(stdout).toMatch(
-      /\n {2}POST \/flaky\n[^]*\n {2}X-Signature: [0-9a-f]{40}\n[^]*\n {2}\{"version":1,"type":"page",/,
-    )
-    expect(stdout).toMatch(
-      /\nA dead letter, kept with its reason: flaky 422; slow 422\ndelivered {2}line 43 /,
-    )
-    expect(stdout).toContain('\nBoth receivers take everything now. It was redriven, and is delivered.\n')
+  expect(stdout).toMatch(
+    /\n {2}POST \/flaky\n[^]*\n {2}X-Signature: [0-9a-f]{40}\n[^]*\n {2}\{"version":1,"type":"page",/,
+  )
+  expect(stdout).toMatch(/\nA dead letter, kept with its reason: flaky 422; slow 422\ndelivered {2}line 43 /)
+  expect(stdout).toContain('\nBoth receivers take everything now. It was redriven, and is delivered.\n')
 
-    expect(json.code).toBe(0)
-    const records = recordsOf(json.stdout)
-    expect(records[0]).toMatchObject({ v: 1, t: 'ready' })
-    expect(records.at(-1)).toEqual({
-      ...{ v: 1, t: 'summary', read: 62, refused: 2, accepted: 60, delivered: 59, rejected: 1 },
-      ...{ expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
-    })
+  expect(json.code).toBe(0)
+  const records = recordsOf(json.stdout)
+  expect(records[0]).toMatchObject({ v: 1, t: 'ready' })
+  expect(records.at(-1)).toEqual({
+    ...{ v: 1, t: 'summary', read: 62, refused: 2, accepted: 60, delivered: 59, rejected: 1 },
+    ...{ expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
   })
+})
 
-  it('breaks, heals and stops by keys, which are no signals then', async () => {
-    const modes: boolean[] = []
-    const stdin = Object.assign(new PassThrough(), {
-      isTTY: true,
-      setRawMode: (raw: boolean) => modes.push(raw),
-    })
-    const host = { ...screenOf(true, { NO_COLOR: '1' }), stdin }
-    Object.assign(host.stderr, { columns: 100 })
-    const screen = collected(host.stderr)
-    const ended = runCommand(['demo', '--seed', '7'], host)
-    await screen.matches(/Keys: f breaks/)
-    stdin.write('f')
-    const failures = /:\d+\/flaky +failing .* x status 503\n:\d+\/slow +failing .* x status 503/
-    await screen.matches(failures)
-    stdin.write('h')
-    await screen.matches(new RegExp(`${failures.source}[^]*[1-9]\\d* delivered[^]*flaky +flaky`))
-    stdin.write('q')
-    await screen.matches(/stopped: the input was not read to its end/)
-    await ended
-    expect(modes).toEqual([true, false])
+it('breaks, heals and stops by keys, which are no signals then', async () => {
+  const modes: boolean[] = []
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (raw: boolean) => modes.push(raw),
   })
+  const host = { ...screenOf(true, { NO_COLOR: '1' }), stdin }
+  Object.assign(host.stderr, { columns: 100 })
+  const screen = collected(host.stderr)
+  const ended = runCommand(['demo', '--seed', '7'], host)
+  await screen.matches(/Keys: f breaks/)
+  stdin.write('f')
+  const failures = /:\d+\/flaky +failing .* x status 503\n:\d+\/slow +failing .* x status 503/
+  await screen.matches(failures)
+  stdin.write('h')
+  await screen.matches(new RegExp(`${failures.source}[^]*[1-9]\\d* delivered[^]*flaky +flaky`))
+  stdin.write('q')
+  await screen.matches(/stopped: the input was not read to its end/)
+  await ended
+  expect(modes).toEqual([true, false])
 })

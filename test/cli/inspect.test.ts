@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished, test } from 'vitest'
 import { start as startProcess } from '../process/command.ts'
+import { listen } from '../support/http.ts'
 import { headrace, linesOf, picky, receiverOf, scratch, start, track } from './inProcess.ts'
 
 /** `send --inspect` in a process of its own, and its link. */
@@ -26,7 +26,7 @@ it('shows a running process in another one: its view, and the story of an event'
   // The verdict comes after the request.
   await expect.poll(async () => (await ask('explain', 'Bad')).stdout).toContain('rejected after')
   const told = await ask('explain', 'A')
-  expect([told.code, ...linesOf(told.stdout.replaceAll(/\d+ms +|\d+ ms|:\d+/g, 'N'))]).toEqual([
+  expect([told.code, ...linesOf(told.stdout.replaceAll(/[\d.]+m?s +|\d+ ms|:\d+/g, 'N'))]).toEqual([
     0,
     'A track delivered, 1 attempt',
     '  +Naccepted',
@@ -56,11 +56,8 @@ it('shows a running process in another one: its view, and the story of an event'
 it('2: the token or the link is wrong, or it is no inspector', async () => {
   const { url } = await receiverOf(() => ({ do: 'silence' }))
   const { link } = await inspected(url)
-  const other = createServer((_, response) => response.end('no\n')).listen(0)
-  onTestFinished(() => void other.close())
-  await once(other, 'listening')
-  const address = other.address()
-  const port = typeof address === 'object' ? String(address?.port) : ''
+  const { port, close } = await listen(createServer((_, response) => response.end('no\n')))
+  onTestFinished(close)
   const faults: ReadonlyArray<readonly [string, string]> = [
     [`${link}x`, 'the token is wrong: each run prints a new link'],
     ['http://127.0.0.1:9/', 'names a variable without a link'],
@@ -96,10 +93,8 @@ test('collect has a part for each destination, and the dead letters of each', as
   const { says, complains, signal, ended } = start(['collect', '0', '--config', config, '--inspect'])
   const [link = ''] = /http:\S+#t=\S+/.exec(await complains(/#t=\S+\n/)) ?? []
   const [endpoint = ''] = /http:\S+/.exec(await says(/ready .*\n/)) ?? []
-  await headrace(['batch', '--write-key-env', 'K', '--endpoint', endpoint], {
-    env: { K: 'k' },
-    input: track('Bad'),
-  })
+  const batch = ['batch', '--write-key-env', 'K', '--endpoint', endpoint]
+  await headrace(batch, { env: { K: 'k' }, input: track('Bad') })
   await says(/rejected[^]*rejected/)
   const env = { L: link }
   const { stdout } = await headrace(['explain', 'Bad', '--inspect-env', 'L'], { env })

@@ -10,7 +10,7 @@ import { delivered, rejected } from '../../src/core/outcome.ts'
 import { recorder } from '../../src/inspector/recorder.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { failing, hostOf, linesOf, picky, receiverOf, screenOf, track } from './inProcess.ts'
+import { linesOf, picky, screenOf, track } from './inProcess.ts'
 
 const AT = 1e12
 const from = 'shop'
@@ -109,34 +109,14 @@ it('is redrawn in place below the lines, also when the screen has become narrowe
   expect([host.stderr.read(), clock.pending(), events.observed]).toEqual(['\r\u001b[2A\u001b[J', 0, false])
 })
 
-const onScreen = async (output: string, isTTY: boolean) => {
+it('folds what is delivered; refused lines and dead letters stand above it', async () => {
   const { url } = await picky()
-  const host = screenOf(isTTY, { NO_COLOR: '1' })
+  const host = screenOf(true, { NO_COLOR: '1' })
   host.stdin.push(`oops\n${track('A')}${track('Bad')}`)
   host.stdin.push(null)
-  const code = await runCommand(['send', '--to', url, '--output', output], host)
-  return { code, stdout: String(host.stdout.read()), stderr: String(host.stderr.read()) }
-}
-
-it('folds what is delivered; refused lines and dead letters stand above it', async () => {
-  const { code, stdout, stderr } = await onScreen('auto', true)
+  const code = await runCommand(['send', '--to', url], host)
+  const [stdout, stderr] = [String(host.stdout.read()), String(host.stderr.read())]
   expect([code, linesOf(stdout)]).toEqual([3, [expect.stringContaining('line 3    track    Bad')]])
   expect(stderr).toContain('refused    line 1    not JSON at character 1\n')
   expect(stderr).toMatch(/accepted {2}\d delivered/)
-})
-
-it('draws nothing off a terminal, and lines are as before', async () => {
-  const { stdout, stderr } = await onScreen('live', false)
-  expect(linesOf(stdout)).toHaveLength(2)
-  expect(stdout + stderr).not.toContain('\u001b')
-})
-
-it('ends quietly when its reader has gone', async () => {
-  const { url, received } = await receiverOf()
-  const host = hostOf({ ...screenOf(true), stdout: failing('EPIPE') })
-  const stderr = screenOf(false).stderr
-  host.stdin.push(track('A') + track('B'))
-  host.stdin.push(null)
-  expect(await runCommand(['send', '--to', url], { ...host, stderr })).toBe(0)
-  expect([received.length, linesOf(String(stderr.read())).length]).toEqual([2, 2])
 })

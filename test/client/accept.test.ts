@@ -2,7 +2,7 @@
 import type { Message, ClientOptions } from '../../src/client/index.ts'
 import { showRefusal as show, type Outcome } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { busy, event, open, turn, yes, type World } from './virtual.ts'
+import { event, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 
@@ -41,71 +41,30 @@ describe('when the queue is full', () => {
     await offer(busyWorld, 'a', 'b', 'c', 'd')
     expect(busyWorld.outcomes[0]).toMatchObject({ _tag: 'Dropped', item: { id: 'd' }, reason: 'dropNewest' })
   })
-
-  it('35: dropOldest during an outage: what waits for its retry is the oldest', async () => {
-    const world = open({ maxCount: 3, size: 2, overflow: 'dropOldest' }, () => ({ verdict: busy }))
-    await offer(world, 'a', 'b', 'c', 'd')
-    expect(world.outcomes).toMatchObject([{ _tag: 'Dropped', item: { id: 'a' }, attempts: 1 }])
-    await offer(world, 'e', 'f')
-    expect(world.ended()).toEqual(['Dropped a', 'Dropped b', 'Dropped c'])
-    await world.client.close({ timeout: 0 })
-    expect(world.ended().slice(3)).toEqual(['Abandoned d', 'Abandoned e', 'Abandoned f'])
-    expect(world.clock.pending()).toBe(0)
-  })
-
-  it('35: an outage longer than the queue: with `ready` nothing is lost', async () => {
-    let down = true
-    const { client, clock, sink } = open({ maxCount: 10, size: 5 }, () => ({ verdict: down ? busy : yes }))
-    let sent = 0
-    const produce = async (): Promise<void> => {
-      while (sent < 200) {
-        await client.ready()
-        if (isRight(client.track(event(`m${String(sent)}`)))) sent++
-      }
-    }
-    const produced = produce()
-    await clock.advance(3_600_000)
-    expect(sent).toBe(10)
-    down = false
-    await clock.advance(3_600_000)
-    await produced
-    expect(await client.flush()).toMatchObject({ accepted: 200, delivered: 200 })
-    const ids = new Set(sink.calls.flatMap(({ item }) => item.members.map(({ id }) => id)))
-    expect([...ids]).toEqual(Array.from({ length: 200 }, (_, n) => `m${String(n)}`))
-  })
 })
 
-describe('the order of messages', () => {
-  it('several requests go at the same time with a concurrency of more than 1', async () => {
-    const world = hung({ size: 1, concurrency: 3 })
-    await offer(world, 'a', 'b', 'c', 'd')
-    expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
-  })
-})
-
-describe('waitUntil', () =>
-  it('is given a promise for each call that is accepted, which resolves when all has ended', async () => {
-    const given: Array<Promise<unknown>> = []
-    const world: World = open(
-      {
-        waitUntil: (ended) => {
-          // What it sends comes behind the message that woke it.
-          if (given.push(ended) === 1) world.client.track(event('b'))
-        },
+it('waitUntil receives a promise for each accepted call, which resolves when all has ended', async () => {
+  const given: Array<Promise<unknown>> = []
+  const world: World = open(
+    {
+      waitUntil: (ended) => {
+        // What it sends comes behind the message that woke it.
+        if (given.push(ended) === 1) world.client.track(event('b'))
       },
-      () => ({ verdict: yes, after: 10 }),
-    )
-    world.client.track(event('a'))
-    expect(given).toHaveLength(2)
-    let done = false
-    void given[0]?.then(() => {
-      done = true
-    })
-    await world.clock.advance(5_009)
-    expect([done, world.requests()]).toEqual([false, ['5000 a,b']])
-    await world.clock.advance(1)
-    expect(done).toBe(true)
-  }))
+    },
+    () => ({ verdict: yes, after: 10 }),
+  )
+  world.client.track(event('a'))
+  expect(given).toHaveLength(2)
+  let done = false
+  void given[0]?.then(() => {
+    done = true
+  })
+  await world.clock.advance(5_009)
+  expect([done, world.requests()]).toEqual([false, ['5000 a,b']])
+  await world.clock.advance(1)
+  expect(done).toBe(true)
+})
 
 const many = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `m${String(n)}`)
@@ -115,8 +74,9 @@ const accounted = ({ client }: World): number => {
   return accepted - delivered - dropped - waiting
 }
 
-describe('a listener that sends a dropped message again', () => {
-  it.each(['dropOldest', 'dropNewest'] as const)('%s: is answered, and comes to an end', async (overflow) => {
+it.each(['dropOldest', 'dropNewest'] as const)(
+  'a listener that sends a dropped message again is answered, and comes to an end: %s',
+  async (overflow) => {
     let heard = 0
     const answers = new Set<string>()
     const again = ({ _tag, item }: Outcome<unknown>): void => {
@@ -137,8 +97,8 @@ describe('a listener that sends a dropped message again', () => {
     expect(answers).toContain('Full')
     expect(world.client.stats().waiting).toBeLessThanOrEqual(100)
     expect(accounted(world)).toBe(0)
-  })
-})
+  },
+)
 
 describe('a queue that is smaller than a batch', () => {
   const produced = async (world: World, count: number): Promise<number> => {

@@ -1,9 +1,8 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { maxHeldBytes } from '../../src/event/payload.ts'
-import { busy, event, open, turn, yes, type World } from './virtual.ts'
+import { event, open, turn, yes, type World } from './virtual.ts'
 
 /** Each call in a turn of its own. */
 const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<void> => {
@@ -95,41 +94,6 @@ describe('how a client batches', () => {
       expect(world.requests()).toEqual(['0 a,b'])
     }
   })
-
-  it('reports an attempt that outlives the deadline of its messages, with the time', async () => {
-    const retry = both(exponential(), deadline(1_000))
-    const world = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_500 }))
-    await track(world, 'a')
-    world.clock.tick(1_500)
-    expect(world.told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ late: 500 })
-    const inTime = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_000 }))
-    await track(inTime, 'a')
-    inTime.clock.tick(1_000)
-    expect(inTime.told.find(({ _tag }) => _tag === 'Attempted')).not.toHaveProperty('late')
-  })
-})
-
-it('a batch of retries has the deadline of its oldest message', async () => {
-  const world = open(
-    { flushAfter: 1, concurrency: 2, retry: both(exponential({ base: 10_000 }), deadline(60_000)) },
-    // The third and the fourth take the places of two requests until both retries are due.
-    (_, number, index) => ({ verdict: index < 2 ? busy : yes, ...(number === 1 && { after: 4_000 }) }),
-  )
-  const startedAt = world.clock.now()
-  for (const [id, ms] of [
-    ['a', 1_000] as const,
-    ['b', 12_000] as const,
-    ['c', 1_000] as const,
-    ['d', 4_000] as const,
-  ]) {
-    await track(world, id)
-    // While a request runs, the delay starts no other one.
-    if (id === 'b' || id === 'd') void world.client.flush()
-    await turn()
-    world.clock.tick(ms)
-  }
-  expect(world.requests()).toEqual(['1 a', '1000 b', '13000 c', '14000 d', '17000 a,b'])
-  expect(world.sink.calls.at(-1)?.attempt.until).toBe(startedAt + 60_001)
 })
 
 it('opens a second request only for a full batch or a flush, and goes back to one when idle', () =>

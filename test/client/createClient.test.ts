@@ -1,9 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createClient, type ClientOptions } from '../../src/client/index.ts'
+import type { ClientOptions } from '../../src/client/index.ts'
 import type { Logger } from '../../src/log/logger.ts'
-import { makeSink } from '../../src/sink/layer.ts'
 import { busy, event, open, yes } from './virtual.ts'
 
 const fail = (): never => {
@@ -63,38 +61,6 @@ describe('functions of the host that throw', () => {
       await client.flush()
       expect(ended()).toEqual(['Delivered a'])
     }
-    expect(rejections).toEqual([])
-  })
-
-  it('37: a sink that throws, errors or rejects: retried, and no rejection is unheard', async () => {
-    const rejections = watchRejections()
-    const sinks = [
-      { name: 's', deliver: fail, close: () => Promise.resolve() },
-      {
-        name: 's',
-        deliver: () => throwError(() => new Error('no')),
-        close: () => Promise.reject(new Error('no')),
-      },
-      makeSink('s', fail, () => Promise.resolve()),
-    ]
-    for (const sink of sinks) {
-      const { client, clock, ended, defects } = open({ sink, size: 1 })
-      expect(isRight(client.track(event('a')))).toBe(true)
-      const closing = client.close({ timeout: 5_000 })
-      await clock.advance(20_000)
-      expect((await closing).abandoned.map(({ id }) => id)).toEqual(['a'])
-      expect(ended()).toEqual(['Abandoned a'])
-      expect(defects()).toContain('s')
-    }
-    expect(rejections).toEqual([])
-  })
-
-  it('37: without listeners, and with an endpoint that is down', async () => {
-    const rejections = watchRejections()
-    const client = createClient('a key', { endpoint: 'http://127.0.0.1:9/', logger: false, size: 1 })
-    client.track(event('a'))
-    const { abandoned } = await client.close({ timeout: 0 })
-    expect(abandoned.map(({ id }) => id)).toEqual(['a'])
     expect(rejections).toEqual([])
   })
 })

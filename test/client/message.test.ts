@@ -77,16 +77,6 @@ describe('what a client sends', () => {
     },
   )
 
-  it('6: keeps an id that was brought, and makes one that fits everywhere', () => {
-    const { client } = open()
-    expect(client.track(event('abc'))).toEqual({ _tag: 'Right', right: { id: 'abc' } })
-    const ids = Array.from({ length: 50 }, () => client.track({ userId: 'u', event: 'e' })).map((answer) =>
-      isRight(answer) ? answer.right.id : '',
-    )
-    expect(new Set(ids).size).toBe(50)
-    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/)
-  })
-
   it('fills in the defaults of the options, and a call wins name by name', async () => {
     const options = {
       context: { app: { name: 'shop' }, region: 'eu' },
@@ -168,19 +158,6 @@ describe('what a client refuses, before anything is queued', () => {
     expect(sink.calls[0]?.item.members).toHaveLength(2)
   })
 
-  it('13: changing a call afterwards changes nothing', async () => {
-    const { client, sink } = open()
-    const call = { ...event('m'), properties: { list: [{ deep: 1 }] } }
-    client.track(call)
-    const [first] = call.properties.list
-    if (first !== undefined) first.deep = 2
-    call.properties.list.push({ deep: 3 })
-    call.userId = 'other'
-    void client.flush()
-    await turn()
-    expect(sentOf(sink.calls[0]?.item)[0]).toMatchObject({ userId: 'u', properties: { list: [{ deep: 1 }] } })
-  })
-
   it('50: a disabled client checks, and queues nothing', async () => {
     const { client, sink, clock } = open({ enabled: false, size: 1 })
     expect(client.track(event('m'))).toMatchObject({ left: { _tag: 'Disabled' } })
@@ -226,25 +203,5 @@ describe('hostile calls', () => {
     expect(isRight(client.track(event('next')))).toBe(true)
     expect(await client.flush()).toMatchObject({ accepted: 1, delivered: 1 })
     expect(ended()).toEqual(['Delivered next'])
-  })
-
-  it('a call that calls the client: what it sends is sent, and the order is that of acceptance', async () => {
-    const calls: string[] = []
-    const nested = (client: Client): object => ({
-      ...event('outer'),
-      properties: {
-        toJSON: () => {
-          if (calls.length === 0) {
-            calls.push('inner')
-            client.track(event('inner'))
-          }
-          return {}
-        },
-      },
-    })
-    const { client, requests } = open()
-    client.track(anything(nested(client)))
-    await client.flush()
-    expect(requests()).toEqual(['0 inner,outer'])
   })
 })

@@ -1,53 +1,32 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createClient, ConfigError, type ClientOptions } from '../../src/client/index.ts'
+import { OutboxError } from '../../src/destination/index.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { faultPaths } from '../support/faults.ts'
+import { newFolder } from '../support/folder.ts'
 import { open } from './virtual.ts'
 
-const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<string> => {
-  try {
-    createClient(writeKey as string, options as ClientOptions)
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return error.faults.map(({ path }) => path)
-  }
-}
+const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<string> =>
+  faultPaths(() => createClient(writeKey as string, options as ClientOptions))
 
 describe('the options of a client', () => {
   const wrong: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [
-    [
-      'BA2: a size of nothing',
-      { size: 0, flushAt: -1, flushAfter: Number.NaN },
-      ['size', 'flushAt', 'flushAfter'],
-    ],
+    ['BA2: a size of nothing', { size: 0, flushAt: -1, flushAfter: NaN }, ['size', 'flushAt', 'flushAfter']],
     [
       'numbers',
       { maxMessageBytes: '1', maxBatchBytes: 1.5, maxCount: 0, maxBytes: -1, concurrency: 0, timeout: 0 },
       ['maxMessageBytes', 'maxBatchBytes', 'maxCount', 'maxBytes', 'concurrency', 'timeout'],
     ],
     ['12: an endpoint without a scheme', { endpoint: 'ingest.example' }, ['endpoint']],
-    [
-      'headers that belong to the request',
-      { headers: { Authorization: 'hidden' } },
-      ['headers.Authorization'],
-    ],
-    [
-      '21: a message that fits no batch',
-      { maxMessageBytes: 30_000, maxBatchBytes: 30_047 },
-      ['maxMessageBytes'],
-    ],
+    ['headers of the request', { headers: { Authorization: 'hidden' } }, ['headers.Authorization']],
+    ['21: fits no batch', { maxMessageBytes: 30_000, maxBatchBytes: 30_047 }, ['maxMessageBytes']],
     ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
     [
       'things',
       {
-        clock: {},
-        sink: {},
-        outbox: {},
-        logger: {},
-        retry: 5,
-        overflow: 'block',
-        enabled: 1,
+        ...{ clock: {}, sink: {}, outbox: {}, logger: {}, retry: 5, overflow: 'block', enabled: 1 },
         drainOnExit: 'yes',
       },
       ['overflow', 'retry', 'enabled', 'outbox', 'sink', 'logger', 'drainOnExit', 'clock'],
@@ -55,14 +34,10 @@ describe('the options of a client', () => {
     ['a misspelt option', { flushat: 5 }, ['flushat']],
     [
       'defaults that no event could have',
-      { context: { device: 'x', n: Number.NaN }, integrations: { All: 'no' } },
+      { context: { device: 'x', n: NaN }, integrations: { All: 'no' } },
       ['context.device', 'context.n', 'integrations.All'],
     ],
-    [
-      'an outbox that cannot drop its oldest',
-      { outbox: memoryOutbox(), overflow: 'dropOldest' },
-      ['overflow'],
-    ],
+    ['an outbox without dropOldest', { outbox: memoryOutbox(), overflow: 'dropOldest' }, ['overflow']],
     ['no object', 5, ['']],
     ['integrations of nothing', { integrations: '', context: 0 }, ['integrations', 'context']],
     ['a context that is none', { context: false }, ['context']],
@@ -84,18 +59,14 @@ describe('the options of a client', () => {
   })
 
   it('names every fault at once, and no value', () => {
-    const make = () =>
-      createClient('se:cret', {
-        size: 0,
-        endpoint: 'http://user:hidden@a.example',
-        headers: { Host: 'hidden' },
-      })
-    expect(make).toThrow(ConfigError)
+    const wrong = { size: 0, endpoint: 'http://user:hidden@a.example', headers: { Host: 'hidden' } }
     try {
-      make()
+      createClient('se:cret', wrong)
+      expect.unreachable()
     } catch (error) {
+      expect(error).toBeInstanceOf(ConfigError)
       const text = inspect(error) + JSON.stringify(error)
-      expect(text).toMatch(/size.*/s)
+      expect(text).toContain('size')
       expect(text).not.toMatch(/hidden|se:cret/)
     }
   })
@@ -105,18 +76,23 @@ describe('the options of a client', () => {
     expect(inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client)).not.toContain('secret')
   })
 
+  it('a folder of a destination is not taken for one of a client, and wrong options of a folder are named', async () => {
+    const path = newFolder()
+    const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: () => 1, kind: 'events' }
+    await lmdbOutbox<string>({ path, codec }).close()
+    expect(() => createClient('a key', { outbox: { path } })).toThrow(OutboxError)
+    for (const outbox of [{ path: '' }, { path, maxCount: 0 }, { path, size: 3 }, { folder: path }])
+      expect(faultsOf({ outbox })).toEqual([expect.stringMatching(/^outbox/)])
+    expect(faultsOf({ outbox: { path }, overflow: 'dropOldest' })).toEqual(['overflow'])
+  })
+
   it('21: a message that just fits its batch is right', () =>
     expect(
       faultsOf({ maxMessageBytes: 30_000, maxBatchBytes: 30_048, drainOnExit: 5, logger: console }),
     ).toEqual([]))
 
   it('all that may be set beside each other', () => {
-    const { client } = open({
-      flushAfter: Infinity,
-      overflow: 'dropNewest',
-      drainOnExit: false,
-      outbox: memoryOutbox(),
-    })
+    const { client } = open({ flushAfter: Infinity, overflow: 'dropNewest', outbox: memoryOutbox() })
     expect(client.stats()).toEqual({
       ...{ accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
       ...{ enabled: true, refused: 0, bytes: 0, batches: 0, attempts: 0, requests: 0, notPersisted: 0 },

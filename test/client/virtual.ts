@@ -1,16 +1,14 @@
 /** A client on a virtual clock, whose requests go to a scripted sink: everything but HTTP is what hosts get. */
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Client } from '../../src/client/client.ts'
 import { createClient, type ClientOptions, type Message, type SentBatch } from '../../src/client/index.ts'
-import { refused, retryable, type Outcome, type Verdict } from '../../src/index.ts'
+import { retryable, type Outcome, type Verdict } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 
 export const yes: Verdict = right({ sink: 'scripted', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))
-export const gone: Verdict = left(refused('status', { status: 410 }))
 
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
@@ -20,24 +18,11 @@ export const turn = (): Promise<void> => Promise.resolve()
 
 export type Answer = (batch: SentBatch, number: number, index: number) => Reply
 
-export interface World {
-  readonly clock: VirtualClock
-  readonly client: Client
-  readonly sink: ScriptedSink<SentBatch>
-  readonly outcomes: Array<Outcome<Message>>
-  readonly told: LogEvent[]
-  /** When each request started, and the ids in it: `0 a,b`. */
-  readonly requests: () => ReadonlyArray<string>
-  /** The kinds and ids of the outcomes. */
-  readonly ended: () => ReadonlyArray<string>
-  readonly defects: () => ReadonlyArray<string>
-}
-
 /** Opens one; the endpoint takes everything at once unless it is told otherwise. */
 export const open = (
   options: ClientOptions | ((clock: VirtualClock) => ClientOptions) = {},
   answer: Answer = () => ({ verdict: yes }),
-): World => {
+) => {
   const clock = virtualClock()
   const outcomes: Array<Outcome<Message>> = []
   const told: LogEvent[] = []
@@ -62,11 +47,15 @@ export const open = (
     sink,
     outcomes,
     told,
+    /** When each request started, and the ids in it: `0 a,b`. */
     requests: () =>
       sink.calls.map(
         ({ startedAt, item }) => `${String(startedAt)} ${item.members.map(({ id }) => id).join()}`,
       ),
+    /** The kinds and ids of the outcomes. */
     ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
     defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
   }
 }
+
+export type World = ReturnType<typeof open>

@@ -1,20 +1,8 @@
-import { concatMap, from, lastValueFrom, of, Subject } from 'rxjs'
+import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { audienceSync, audienceSyncs, computedTrait, traitNameOf } from '../../src/collector/audience.ts'
 import { traitNamesOf, type Members } from '../../src/collector/audience.ts'
-import { createCollector, ConfigError } from '../../src/collector/index.ts'
-import { memory } from '../../src/sink/memory.ts'
-import type { Event } from '../../src/event/index.ts'
-import type { Payload } from '../../src/index.ts'
-
-const faultsOf = (make: () => unknown): unknown => {
-  try {
-    make()
-  } catch (error) {
-    return error instanceof ConfigError ? error.faults.map(({ path }) => path) : error
-  }
-  return 'nothing was thrown'
-}
+import { faultPaths } from '../support/faults.ts'
 
 describe('traitNameOf', () =>
   it.each([
@@ -60,10 +48,10 @@ describe('traitNamesOf', () => {
 describe('audienceSync and computedTrait', () => {
   it('list wrong options, all at once', () => {
     const wrong = { name: '—', previous: 'ann' } as never
-    expect(faultsOf(() => audienceSync(wrong))).toEqual(['name', 'previous'])
-    expect(faultsOf(() => computedTrait(wrong))).toEqual(['name', 'previous'])
+    expect(faultPaths(() => audienceSync(wrong))).toEqual(['name', 'previous'])
+    expect(faultPaths(() => computedTrait(wrong))).toEqual(['name', 'previous'])
     expect(() => computedTrait({ name: 'x', previous: ['ann'] as never })).toThrow(TypeError)
-    expect(faultsOf(() => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }]))).toEqual([
+    expect(faultPaths(() => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }]))).toEqual([
       '[1].name',
       '[2].name',
     ])
@@ -83,39 +71,5 @@ describe('audienceSync and computedTrait', () => {
       'bob',
       'TypeError: audienceSync: a state must be an iterable of user ids, such as a Set',
     ])
-  })
-})
-
-describe('an audience that is sent to a collector', () => {
-  it('is one identify event for each change; invalid ids and values are refused by field', async () => {
-    const sink = memory<Payload<Event>>()
-    const collector = createCollector(
-      { sources: [{ id: 'crm', writeKey: 'wk' }], destinations: [{ name: 'Own', sources: ['crm'], sink }] },
-      { logger: false },
-    )
-    const refused: unknown[] = []
-    const accept = async (calls: ReadonlyArray<unknown>): Promise<void> => {
-      for (const call of calls) {
-        const taken = await collector.accept('crm', call)
-        if (taken._tag === 'Left' && taken.left._tag === 'Invalid')
-          refused.push(taken.left.faults.map(({ path }) => path))
-      }
-    }
-    // A caller without types.
-    const states = [
-      ['ann', 'bob'],
-      ['bob', '', 7],
-    ] as unknown as ReadonlyArray<ReadonlyArray<string>>
-    const members = from(states).pipe(audienceSync({ name: 'VIP Customers' }))
-    await lastValueFrom(members.pipe(concatMap(({ calls }) => accept(calls))), { defaultValue: undefined })
-    const scores = of([['ann', new Map()]] as const).pipe(computedTrait({ name: 'Score' }))
-    await lastValueFrom(scores.pipe(concatMap(({ calls }) => accept(calls))), { defaultValue: undefined })
-    await collector.close()
-    expect(sink.items().map(({ items: [event] }) => event)).toMatchObject([
-      { type: 'identify', userId: 'ann', traits: { vip_customers: true } },
-      { type: 'identify', userId: 'bob', traits: { vip_customers: true } },
-      { type: 'identify', userId: 'ann', traits: { vip_customers: false } },
-    ])
-    expect(refused).toEqual([['userId'], ['userId'], ['traits.score']])
   })
 })

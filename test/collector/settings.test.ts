@@ -5,15 +5,13 @@ import type { CollectorSettings } from '../../src/collector/index.ts'
 import type { CollectorOptions } from '../../src/collector/collector.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { memory } from '../../src/sink/memory.ts'
+import { faultPaths, pathsIn } from '../support/faults.ts'
 import { ask, basic } from './kit.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
 const right = { sources: [{ id: 'web', writeKey: 'wk-s3cr3t' }], destinations: [hooks] }
 
-const pathsOf = (input: unknown): ReadonlyArray<string> => {
-  const decoded = decodeCollectorSettings(input)
-  return decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
-}
+const pathsOf = (input: unknown): ReadonlyArray<string> => pathsIn(decodeCollectorSettings(input))
 
 const thrower = Object.defineProperty({}, 'sources', { get: () => expect.unreachable(), enumerable: true })
 
@@ -67,11 +65,7 @@ describe('the settings of a collector', () => {
     const decoded = decodeCollectorSettings({
       ...right,
       destinations: [
-        {
-          ...hooks,
-          sharedSecret: 'shared-s3cr3t',
-          webhooks: [{ url: 'https://a.example', secret: 'own-s3cr3t' }],
-        },
+        { ...hooks, sharedSecret: 's3cr3t', webhooks: [{ url: 'https://a.example', secret: 'own-s3cr3t' }] },
         { name: 'Own', sources: ['web'], sink: memory(), sharedSecret: 'sink-s3cr3t' },
       ],
     })
@@ -103,23 +97,16 @@ describe('the settings of a collector', () => {
   })
 })
 
-const optionPaths = (options: unknown, given: unknown = right): ReadonlyArray<string> => {
-  try {
-    // A caller without types.
-    createCollector(given as CollectorSettings, options as CollectorOptions)
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults.map(({ path }) => path)
-    throw error
-  }
-  return []
-}
+// A caller without types.
+const optionPaths = (options: unknown, given: unknown = right): ReadonlyArray<string> =>
+  faultPaths(() => createCollector(given as CollectorSettings, options as CollectorOptions))
 
 describe('the options of a collector', () => {
   const wrong = {
     ...{
       maxMessageBytes: 1.5,
       uploadTimeout: -1,
-      maxUploadBytes: Number.NaN,
+      maxUploadBytes: NaN,
       maxInFlight: 0,
       maxBodyBytes: Infinity,
     },
@@ -140,14 +127,14 @@ describe('the options of a collector', () => {
     expect(optionPaths({ outbox: undefined })).toEqual(['outbox'])
   })
 
-  it('are accepted if they are right', () =>
-    expect(
-      optionPaths({
-        logger: false,
-        whenFull: 'refuse',
-        maxBatchBytes: 1,
-        egress: 'public',
-        onEvent: undefined,
-      }),
-    ).toEqual([]))
+  it('are accepted if they are right', () => {
+    const options = {
+      logger: false,
+      whenFull: 'refuse',
+      maxBatchBytes: 1,
+      egress: 'public',
+      onEvent: undefined,
+    }
+    expect(optionPaths(options)).toEqual([])
+  })
 })

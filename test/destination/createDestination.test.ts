@@ -118,11 +118,14 @@ describe('ready', () => {
   it('waits until an event has left, after Full for its bytes', async () => {
     const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 700 })
     await destination.send(track('m1'))
+    const call = track('m2')
     let tries = 0
     const insist = async (): Promise<void> => {
       for (;;) {
         tries++
-        if ((await destination.send(track('m2')))._tag === 'Right') return
+        const answer = await destination.send(call)
+        if (answer._tag === 'Right') return
+        expect(answer.left).toMatchObject({ _tag: 'Full', input: call })
         if (tries > 1_000) throw new Error('it spins')
         await destination.ready()
       }
@@ -143,28 +146,25 @@ describe('ready', () => {
   })
 })
 
-describe('the deadline', () => {
-  it('an attempt that outlives it is reported with the time', async () => {
-    const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
-      retry: both(exponential(), deadline(1_000)),
-    })
-    await destination.send(track('m1'))
-    await clock.advance(1_500)
-    expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
+it('an attempt that outlives its deadline is reported with the time', async () => {
+  const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
+    retry: both(exponential(), deadline(1_000)),
   })
+  await destination.send(track('m1'))
+  await clock.advance(1_500)
+  expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
 })
 
-describe('newId', () =>
-  it('that throws makes send answer Invalid', async () => {
-    const newId = (): never => {
-      throw new Error('no ids today')
-    }
-    const { destination } = open([() => ({ verdict: yes })], { newId })
-    const { messageId, ...without } = track('m1')
-    expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
-    expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
-    expect(messageId).toBe('m1')
-  }))
+it('send answers Invalid if newId throws', async () => {
+  const newId = (): never => {
+    throw new Error('no ids today')
+  }
+  const { destination } = open([() => ({ verdict: yes })], { newId })
+  const { messageId, ...without } = track('m1')
+  expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
+  expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
+  expect(messageId).toBe('m1')
+})
 
 it('events that are refused come out of refusals$', async () => {
   const destination = webhookDestination(
@@ -178,10 +178,13 @@ it('events that are refused come out of refusals$', async () => {
     complete: () => (isOver = true),
   })
   await destination.send({ type: 'track', event: 'without an id' } as never)
+  const big = track('big', 'x'.repeat(64_000))
+  const tooLarge = { _tag: 'TooLarge', limit: 64_000, id: 'big' }
+  expect(await destination.send(big)).toMatchObject({ left: tooLarge })
   destination.disable()
   await destination.send({ type: 'track', event: 'E', userId: 'u' })
   await destination.close({ timeout: 0 })
-  expect([refusals, isOver]).toEqual([['Invalid', 'Disabled'], true])
+  expect([refusals, isOver]).toEqual([['Invalid', 'TooLarge', 'Disabled'], true])
 })
 
 it('EV8: what the caller changes after `send` changes nothing that is sent or seen', () =>

@@ -1,11 +1,11 @@
 /** Destinations that post to receivers, for the tests of one file. */
-import { afterEach } from 'vitest'
 import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
 import { webhookDestination, type Settings } from '../../src/destination/index.ts'
 import { capDelay, exponential } from '../../src/policy/index.ts'
 import type { TrackCall, Event } from '../../src/event/index.ts'
 import type { Payload, Outcome } from '../../src/index.ts'
-import { loopbackReceiver, type Misbehaviour, type Receiver } from '../../src/testing/index.ts'
+import type { Misbehaviour, Receiver } from '../../src/testing/index.ts'
+import { closedAfterEach } from '../support/http.ts'
 
 export const quick = capDelay(5)(exponential({ base: 1 }))
 
@@ -34,26 +34,12 @@ export const adds = ({ destination }: Opened): boolean => {
   return accepted === delivered + rejected + expired + dropped + abandoned + waiting
 }
 
-/** What opens them. */
-export interface DestinationsUnderTest {
-  readonly receive: (...args: Parameters<typeof loopbackReceiver>) => Promise<Receiver>
-  readonly open: (settings: Settings, options?: DestinationOptions) => Opened
-}
-
 /** To be called once, at the top of a file: after each of its tests all are closed. */
-export const destinationsUnderTest = (): DestinationsUnderTest => {
-  const closers: Array<() => Promise<unknown>> = []
-  afterEach(async () => {
-    await Promise.all(closers.splice(0).map((close) => close()))
-  })
-
+export const destinationsUnderTest = () => {
+  const { receive, use } = closedAfterEach()
   return {
-    receive: async (...args) => {
-      const receiver = await loopbackReceiver(...args)
-      closers.push(receiver.close)
-      return receiver
-    },
-    open: (settings, options = {}) => {
+    receive,
+    open: (settings: Settings, options: DestinationOptions = {}): Opened => {
       const errors: string[] = []
       const outcomes: Array<Outcome<Payload<Event>>> = []
       const ignore = (): void => undefined
@@ -65,7 +51,7 @@ export const destinationsUnderTest = (): DestinationsUnderTest => {
       }
       const destination = webhookDestination(settings, { logger, retry: quick, ...options })
       destination.outcomes$.subscribe((outcome) => outcomes.push(outcome))
-      closers.push(() => destination.close({ timeout: 0 }))
+      use(destination, () => destination.close({ timeout: 0 }))
       return { destination, outcomes, errors }
     },
   }

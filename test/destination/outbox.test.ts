@@ -69,25 +69,6 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
   await destination.close()
 })
 
-it('dead letters survive a restart, and can be sent again', async () => {
-  const path = newFolder()
-  let code = 410
-  const receiver = await receiverOf(() => ({ do: 'status', code }))
-  const open = () =>
-    webhookDestination({ webhooks: [{ url: receiver.url }] }, { outbox: { path }, logger: false })
-
-  const first = open()
-  await first.send(track('m1'))
-  expect(await first.idle()).toMatchObject({ rejected: 1 })
-  await first.close()
-
-  code = 200
-  const second = open()
-  expect(await second.redrive(({ outcome }) => outcome._tag === 'Rejected')).toBe(1)
-  expect(await second.idle()).toMatchObject({ delivered: 1, waiting: 0 })
-  await second.close()
-})
-
 it('ready counts events that are still being written to the folder', async () => {
   const receiver = await receiverOf()
   const destination = webhookDestination(

@@ -7,27 +7,20 @@ import { decodeCollectorSettings } from '../../src/collector/settings.ts'
 import type { Egress } from '../../src/http/egress.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { testCertificates } from '../../src/testing/certificate.ts'
+import { faultPaths, pathsIn } from '../support/faults.ts'
 
 const url = 'https://a.example/hook'
 const { client: own, selfSigned } = testCertificates()
 
 const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
 
-const pathsOf = (input: unknown): ReadonlyArray<string> => {
-  const decoded = decodeSettings(input)
-  return decoded._tag === 'Left' ? decoded.left.map((fault) => fault.path) : []
-}
+const pathsOf = (input: unknown): ReadonlyArray<string> => pathsIn(decodeSettings(input))
 
 describe('decodeSettings', () => {
   it('takes what the source describes', () => {
-    const decoded = decodeSettings({
-      sharedSecret: 'correct horse',
-      webhooks: [
-        { url },
-        { url: 'http://b.example:8080/x?y=1', headers: { 'X-Team': 'blue' }, secret: 'own' },
-      ],
-    })
-    expect(decoded._tag).toBe('Right')
+    const other = { url: 'http://b.example:8080/x?y=1', headers: { 'X-Team': 'blue' }, secret: 'own' }
+    const settings = { sharedSecret: 'correct horse', webhooks: [{ url }, other] }
+    expect(decodeSettings(settings)._tag).toBe('Right')
   })
 
   it.each<[unknown, ReadonlyArray<string>]>([
@@ -43,11 +36,9 @@ describe('decodeSettings', () => {
     ['public', ['webhooks[0].url']],
   ])('seed 3: checks the egress rules %j', (egress, paths) => {
     const local = { webhooks: [{ url: 'http://127.0.0.1/' }] }
-    const decoded = decodeSettings(local, egress as Egress)
-    expect(decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []).toEqual(paths)
+    expect(pathsIn(decodeSettings(local, egress as Egress))).toEqual(paths)
     const collector = { sources: [], destinations: [{ name: 'a', sources: [], ...local }] }
-    const both = decodeCollectorSettings(collector, egress as Egress)
-    const found = both._tag === 'Left' ? both.left.map(({ path }) => path) : []
+    const found = pathsIn(decodeCollectorSettings(collector, egress as Egress))
     for (const path of paths.filter((each) => each.startsWith('egress'))) expect(found).toContain(path)
   })
 
@@ -73,11 +64,7 @@ describe('decodeSettings', () => {
     ['the same URL but for an empty query', { webhooks: [{ url }, { url: `${url}?` }] }, ['webhooks[1].url']],
     ['an empty secret', { sharedSecret: '', webhooks: [{ url }] }, ['sharedSecret']],
     ['a padded secret', { sharedSecret: 's\n', webhooks: [{ url }] }, ['sharedSecret']],
-    [
-      'a standard secret that is none',
-      { standardSecret: 'hunter2', webhooks: [{ url }] },
-      ['standardSecret'],
-    ],
+    ['no standard secret', { standardSecret: 'hunter2', webhooks: [{ url }] }, ['standardSecret']],
     [
       'standard secrets of which one is none',
       { standardSecret: [], webhooks: [{ url, standardSecret: [standardSecret, 'hunter2'] }] },
@@ -140,14 +127,8 @@ describe('decodeSettings', () => {
   })
 
   it('errors of the codec hold no value, also in a configuration of the host (H12)', () => {
-    const hooks = {
-      sharedSecret: 'hunter2\n',
-      enabled: 'hunter2',
-      webhooks: [
-        { url: 'ftp://a.example/?hunter2', secret: 'hunter2', headers: { A: 'hunter2\n' } },
-        'hunter2',
-      ],
-    }
+    const hook = { url: 'ftp://a.example/?hunter2', secret: 'hunter2', headers: { A: 'hunter2\n' } }
+    const hooks = { sharedSecret: 'hunter2\n', enabled: 'hunter2', webhooks: [hook, 'hunter2'] }
     const Both = t.intersection([t.type({ port: t.number }), t.type({ hooks: Settings })])
     for (const [decoded, at] of [
       [Settings.decode(hooks), ''],
@@ -178,15 +159,8 @@ describe('webhookDestination', () => {
 
   it('throws one ConfigError with every fault of the options, unknown ones too', () => {
     const webhooks = [{ url: 'https://a.example' }, { url: 'https://b.example' }]
-    const faultsWith = (options: object): ReadonlyArray<string> => {
-      try {
-        webhookDestination({ webhooks }, { logger: false, ...options })
-        return []
-      } catch (error) {
-        if (!(error instanceof ConfigError)) throw error
-        return error.faults.map(({ path }) => path)
-      }
-    }
+    const faultsWith = (options: object) =>
+      faultPaths(() => webhookDestination({ webhooks }, { logger: false, ...options }))
     expect(faultsWith({ messageIdHeader: 'Content-Type' })).toEqual(['messageIdHeader'])
     expect(faultsWith({ messageIdHeader: 'no header', statuses: 7 })).toEqual(['statuses', 'messageIdHeader'])
     expect(faultsWith({ concurrency: 0, timeout: '5', clok: 1 })).toEqual(['timeout', 'concurrency', 'clok'])

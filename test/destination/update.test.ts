@@ -51,76 +51,31 @@ describe('update', () => {
     await until(() => receiver.connections() === 1)
   })
 
-  it('asks a new URL for an event that the others refused, and which one still holds back', async () => {
-    const [refuses, waits, takes] = [
-      await receive([status(410)]),
-      await receive([status(503)]),
-      await receive(),
-    ]
-    const { destination, outcomes } = open(to(refuses, waits))
-    await destination.send(track(1))
-    await waits.arrived(1)
-    destination.update(to(refuses, takes))
-    await destination.idle()
-    expect(outcomes.map(({ _tag }) => _tag)).toEqual(['Delivered'])
-    expect([refuses.received.length, takes.received.length]).toEqual([1, 1])
-  })
-
-  it('is all or nothing', async () => {
+  it('is all or nothing, and answers Closed after a close', async () => {
     const receiver = await receive()
     const { destination } = open(to(receiver), { messageIdHeader: 'X-Id' })
     const faultsOf = (given: unknown) => {
       // What code without types may give.
       const answer = destination.update(given as Parameters<Destination['update']>[0])
-      return answer._tag === 'Left' && '_tag' in answer.left ? [] : answer
+      return answer._tag === 'Left' && !('_tag' in answer.left) ? answer.left.map(({ path }) => path) : []
     }
-    expect(faultsOf({ webhooks: [], sharedSecret: '' })).toMatchObject({
-      left: [{ path: 'sharedSecret' }, { path: 'webhooks' }],
-    })
+    expect(faultsOf({ webhooks: [], sharedSecret: '' })).toEqual(['sharedSecret', 'webhooks'])
     const headers = { 'X-Id': 'mine' }
-    expect(faultsOf({ webhooks: [{ url: 'http://127.0.0.1:9/', headers }] })).toMatchObject({
-      left: [{ path: 'headers.X-Id' }],
-    })
+    expect(faultsOf({ webhooks: [{ url: 'http://127.0.0.1:9/', headers }] })).toEqual(['headers.X-Id'])
     await destination.send(track(1))
     await destination.idle()
     expect(receiver.received.length).toBe(1)
-  })
-
-  it('changes the toggle if it is given', async () => {
-    const receiver = await receive()
-    const { destination } = open(to(receiver))
-    destination.disable()
-    destination.update(to(receiver))
-    expect(destination.stats().enabled).toBe(false)
-    destination.update({ ...to(receiver), enabled: true })
-    expect(destination.stats().enabled).toBe(true)
-  })
-
-  it('answers Closed after a close', async () => {
-    const receiver = await receive()
-    const { destination } = open(to(receiver))
     await destination.close()
     expect(destination.update(to(receiver))).toEqual(left(closed(undefined)))
   })
 
-  it('leaves no socket after 1,000 updates', async () => {
-    const receivers = [await receive(), await receive(), await receive()]
-    const { destination, outcomes } = open(to(...receivers))
-    for (let n = 0; n < 1_000; n++) {
-      if (n % 10 === 0) await destination.send(track(n))
-      const some = receivers.filter((_, at) => (n >> at) % 2 === 0)
-      const answer = destination.update({
-        ...to(...(some.length > 0 ? some : receivers)),
-        sharedSecret: `s${n % 7}`,
-      })
-      expect(answer._tag).toBe('Right')
-      if (n % 50 === 0) await destination.idle()
-    }
-    await destination.idle()
-    expect(outcomes.filter(({ _tag }) => _tag === 'Delivered').length).toBe(100)
-    destination.update({ webhooks: [{ url: 'http://127.0.0.1:9/' }] })
-    await until(() => receivers.every((each) => each.connections() === 0))
-    expect(Object.keys(destination.stats().urls)).toEqual([])
+  it('changes the toggle if it is given', async () => {
+    const receiver = await receive()
+    const { destination } = open({ ...to(receiver), enabled: false })
+    destination.update(to(receiver))
+    expect(destination.stats().enabled).toBe(false)
+    destination.update({ ...to(receiver), enabled: true })
+    expect(destination.stats().enabled).toBe(true)
   })
 })
 

@@ -9,7 +9,7 @@ import { refused, retryable, type Outcome, type Sink, type Verdict, type Payload
 import { exponential } from '../../src/policy/index.ts'
 import type { TrackCall, Event } from '../../src/event/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 
 export const yes: Verdict = right({ sink: 'url', status: 200 })
@@ -34,22 +34,11 @@ export const openOver = (
 
 export type Answer = (id: string, number: number, index: number) => Reply
 
-export interface World {
-  readonly clock: VirtualClock
-  readonly destination: OpenDestination
-  readonly urls: ReadonlyArray<ScriptedSink<Payload<Event>>>
-  readonly outcomes: Array<Outcome<Payload<Event>>>
-  readonly told: LogEvent[]
-  /** The kinds and ids of the outcomes. */
-  readonly ended: () => ReadonlyArray<string>
-  readonly defects: () => ReadonlyArray<string>
-}
-
 export const open = (
   answers: ReadonlyArray<Answer>,
   options: DestinationOptions | ((clock: VirtualClock) => DestinationOptions) = {},
   close?: () => Promise<void>,
-): World => {
+) => {
   const clock = virtualClock()
   const outcomes: Array<Outcome<Payload<Event>>> = []
   const told: LogEvent[] = []
@@ -76,7 +65,10 @@ export const open = (
     urls,
     outcomes,
     told,
+    /** The kinds and ids of the outcomes. */
     ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
     defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
   }
 }
+
+export type World = ReturnType<typeof open>

@@ -2,7 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { Agent, MockAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { onlyAttempt, refused } from '../../src/index.ts'
-import { webhook } from '../../src/http/webhook.ts'
+import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { receiverOf } from '../support/http.ts'
@@ -18,44 +18,47 @@ const mocked = (): MockAgent => {
   return agent
 }
 
+const hookOver = (dispatcher: MockAgent, more: Partial<WebhookOptions> = {}) => {
+  const hook = webhook({ url: `${ORIGIN}/hook`, dispatcher, ...more })
+  onTestFinished(() => hook.close({ timeout: 10 }))
+  return hook
+}
+
+/** The next request to the mocked receiver. */
+const next = (agent: MockAgent) => agent.get(ORIGIN).intercept({ path: '/hook', method: 'POST' })
+
 describe('a dispatcher of the host', () => {
   it('H7: a request that throws on the spot costs its item, and frees its place', async () => {
     const agent = mocked()
     agent.dispatch = () => {
       throw new Error('thrown on the spot')
     }
-    const hook = webhook({ url: `${ORIGIN}/hook`, dispatcher: agent, connections: 1 })
+    const hook = hookOver(agent, { connections: 1 })
     for (let n = 0; n < 3; n++) {
       const { verdicts } = await deliverOnce(hook, payload)
       expect(verdicts).toMatchObject([{ left: { reason: 'network', detail: 'thrown on the spot' } }])
     }
-    await hook.close({ timeout: 10 })
   })
 
   it('carries the requests, with their headers and bodies', async () => {
     const agent = mocked()
     const seen: unknown[] = []
-    agent
-      .get(ORIGIN)
-      .intercept({ path: '/hook', method: 'POST' })
-      .reply((request) => {
-        seen.push(request.headers, request.body)
-        return { statusCode: 202 }
-      })
-    const hook = webhook({ url: `${ORIGIN}/hook`, secret: 's', dispatcher: agent })
-    const { verdicts } = await deliverOnce(hook, payload)
+    next(agent).reply((request) => {
+      seen.push(request.headers, request.body)
+      return { statusCode: 202 }
+    })
+    const { verdicts } = await deliverOnce(hookOver(agent, { secret: 's' }), payload)
     expect(verdicts).toEqual([right({ sink: `${ORIGIN}/hook`, status: 202 })])
     expect(JSON.stringify(seen)).toContain('X-Signature')
     expect(seen[1]).toEqual(Buffer.from('{"a":1}'))
-    await hook.close({ timeout: 10 })
   })
 
   it('that fails is a failure of the attempt', async () => {
     const agent = mocked()
-    agent.get(ORIGIN).intercept({ path: '/hook', method: 'POST' }).reply(410)
-    const hook = webhook({ url: `${ORIGIN}/hook`, dispatcher: agent })
+    next(agent).reply(410)
+    const hook = hookOver(agent)
     expect((await deliverOnce(hook, payload)).verdicts).toEqual([left(refused('status', { status: 410 }))])
-    agent.get(ORIGIN).intercept({ path: '/hook', method: 'POST' }).replyWithError(new Error('proxy is down'))
+    next(agent).replyWithError(new Error('proxy is down'))
     expect((await deliverOnce(hook, payload)).verdicts).toMatchObject([left({ _tag: 'Retryable' })])
   })
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
 import { egressOption, guardedLookup, guardOf } from '../../src/http/egress.ts'
 import type { Lookup } from '../../src/http/lookup.ts'
+import { pathsIn } from '../support/faults.ts'
 
 const guard = guardOf()
 const onlyPublic = guardOf('public')
@@ -106,10 +107,7 @@ describe('the allow list (DE13)', () => {
   })
 
   it('has its faults named', () => {
-    const paths = (egress: unknown): ReadonlyArray<string> => {
-      const decoded = decodeOptions(egressOption, egress)
-      return decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
-    }
+    const paths = (egress: unknown) => pathsIn(decodeOptions(egressOption, egress))
     const right = ['public', 'network', {}, { to: 'public', allow: ['a.example', '10.0.0.0/8', '::1'] }]
     expect(right.flatMap(paths)).toEqual([])
     expect(['private', null].flatMap(paths)).toEqual(['', ''])
@@ -140,13 +138,11 @@ const ask = (
     guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => resolve(answer)),
   )
 
-describe('an address of a local NAT64', () => {
-  // RFC 6052: the prefix may have 48, 56, 64 or 96 bits.
-  const metadata = ['64:ff9b:1:6464:64:c800::', '64:ff9b:1:64:64:64c8::', '64:ff9b:1:0:64:6464:c800:0']
-  it.each([...metadata, '64:ff9b:1::6464:64c8'])('%s leads to 100.100.100.200', (address) =>
-    expect(guard.address(address, 'a.example')).toBeDefined(),
-  )
-})
+// RFC 6052: the prefix may have 48, 56, 64 or 96 bits.
+const metadata = ['64:ff9b:1:6464:64:c800::', '64:ff9b:1:64:64:64c8::', '64:ff9b:1:0:64:6464:c800:0']
+it.each([...metadata, '64:ff9b:1::6464:64c8'])('%s of a local NAT64 leads to 100.100.100.200', (address) =>
+  expect(guard.address(address, 'a.example')).toBeDefined(),
+)
 
 describe('a guarded look-up', () => {
   it('leaves out forbidden addresses (webhooks/S6)', async () => {

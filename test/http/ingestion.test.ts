@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { right } from 'fp-ts/lib/Either.js'
-import { onlyAttempt, withBisection, type Failure, type Verdict } from '../../src/index.ts'
+import { onlyAttempt, type Failure, type Verdict } from '../../src/index.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/package.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
 import { answerReader } from '../../src/http/bareIngestion.ts'
-import { loopbackReceiver, testCertificates, virtualClock } from '../../src/testing/index.ts'
+import { testCertificates, virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { answered, batch, closedAfterEach, member, type Reply } from '../support/http.ts'
 
@@ -49,7 +49,8 @@ const failureOn = async (reply: Reply): Promise<Failure> => {
 describe('the request of an ingestion sink', () => {
   it('is one POST with these headers and no others (clients/11)', async () => {
     const server = await serve()
-    await deliverOnce(sinkTo(server.origin, {}, 'a key é'), batch('m-1', 'm-2'))
+    const sink = sinkTo(server.origin, { headers: { 'X-Team': 'blue' } }, 'a key é')
+    await deliverOnce(sink, { ...batch('m-1', 'm-2'), signature: 'c0ffee' })
     expect(server.requests).toHaveLength(1)
     const [{ method, headers, text } = { method: '', headers: {}, text: '' }] = server.requests
     expect(method).toBe('POST')
@@ -61,6 +62,8 @@ describe('the request of an ingestion sink', () => {
       'user-agent': `headrace-node/${version}`,
       authorization: `Basic ${Buffer.from('a key é:').toString('base64')}`,
       'x-retry-count': '0',
+      'x-team': 'blue',
+      'x-signature': 'c0ffee',
     })
   })
 
@@ -83,20 +86,6 @@ describe('the request of an ingestion sink', () => {
       [0, 1, 2].map((s) => `{"batch":[${lines.join()}],"sentAt":"2026-01-01T00:00:0${s}.000Z"}`),
     )
     expect(server.requests.map(({ headers }) => headers['x-retry-count'])).toEqual(['0', '1', '2'])
-  })
-
-  it('has static headers, and a signature if the payload is signed', async () => {
-    const server = await serve()
-    const sink = sinkTo(server.origin, { headers: { 'X-Team': 'blue' } })
-    await deliverOnce(sink, { ...batch('m'), signature: 'c0ffee' })
-    expect(server.requests[0]?.headers).toMatchObject({ 'x-team': 'blue' })
-    expect(server.requests[0]?.headers['x-signature']).toBe('c0ffee')
-  })
-
-  it('may be a single message', async () => {
-    const server = await serve()
-    await deliverOnce(sinkTo(`${server.origin}/v1/track`), member('m-1'))
-    expect(server.requests[0]).toMatchObject({ path: '/v1/track', text: member('m-1').text })
   })
 })
 
@@ -181,34 +170,32 @@ describe('wrong settings of an ingestion sink', () => {
   })
 })
 
-describe('the status of an answer', () => {
-  const statuses = [{ from: 460, to: 460, means: 'retry' } as const]
-  it.each<[Reply, object, IngestionOptions?]>([
-    [{ status: 299 }, { right: { status: 299 } }],
-    [{ status: 401 }, { left: { _tag: 'Refused', reason: 'status', status: 401 } }],
-    [{ status: 408 }, { left: { _tag: 'Retryable', reason: 'status' } }],
-    [{ status: 599 }, { left: { _tag: 'Retryable', reason: 'status' } }],
-    [{ announced: true }, { right: { status: 200 } }],
-    [{ status: 460 }, { left: { _tag: 'Retryable', status: 460 } }, { statuses }],
-  ])('decides as for a webhook: %o (clients/25, 28, 29)', async (reply, verdict, options) =>
+const statuses = [{ from: 460, to: 460, means: 'retry' } as const]
+it.each<[Reply, object, IngestionOptions?]>([
+  [{ status: 299 }, { right: { status: 299 } }],
+  [{ status: 401 }, { left: { _tag: 'Refused', reason: 'status', status: 401 } }],
+  [{ status: 408 }, { left: { _tag: 'Retryable', reason: 'status' } }],
+  [{ status: 599 }, { left: { _tag: 'Retryable', reason: 'status' } }],
+  [{ announced: true }, { right: { status: 200 } }],
+  [{ status: 460 }, { left: { _tag: 'Retryable', status: 460 } }, { statuses }],
+])(
+  'the status of an answer decides as for a webhook: %o (clients/25, 28, 29)',
+  async (reply, verdict, options) =>
     expect(await verdictOn(reply, batch('a'), options)).toMatchObject(verdict),
-  )
-})
+)
 
 /** Verdicts on answers that stall, and that no timer and no socket are left: test/laws/http.laws.ts. */
-describe('the timeout of 10 s', () => {
-  it('includes the body: a 2xx that began to say no and stalls is delivered (clients/33)', async () => {
-    const server = await serve(() => ({ body: '{"ok":false', stalls: true }))
-    const clock = virtualClock()
-    const headers = answered()
-    const seen = deliverOnce(sinkTo(server.origin), batch('a', 'b'), { attempt: { ...onlyAttempt, clock } })
-    await headers
-    clock.tick(9_999)
-    expect(clock.pending()).toBe(1)
-    clock.tick(1)
-    expect(await seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
-    expect([server.requests.length, clock.pending()]).toEqual([1, 0])
-  })
+it('the timeout of 10 s includes the body: a 2xx that began to say no and stalls is delivered (clients/33)', async () => {
+  const server = await serve(() => ({ body: '{"ok":false', stalls: true }))
+  const clock = virtualClock()
+  const headers = answered()
+  const seen = deliverOnce(sinkTo(server.origin), batch('a', 'b'), { attempt: { ...onlyAttempt, clock } })
+  await headers
+  clock.tick(9_999)
+  expect(clock.pending()).toBe(1)
+  clock.tick(1)
+  expect(await seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
+  expect([server.requests.length, clock.pending()]).toEqual([1, 0])
 })
 
 describe('the text of a refusal', () => {
@@ -235,18 +222,6 @@ describe('the text of a refusal', () => {
     ['the body is too large', 'x'.repeat(1_000_001)],
   ])('is left out if %s', async (_what, body) => {
     expect(await failureOn({ status: 413, body })).toEqual({ _tag: 'Refused', reason: 'status', status: 413 })
-  })
-
-  it('splits a batch with withBisection: one message fails, with its own detail (clients/27)', async () => {
-    const server = await serve(({ ids }) =>
-      ids.includes('c') ? { status: 400, body: `${ids.length} with c` } : {},
-    )
-    const sink = withBisection({})(sinkTo(server.origin))
-    const { verdicts } = await deliverOnce(sink, batch('a', 'b', 'c', 'd', 'e'))
-    expect(server.requests.map(({ ids }) => ids.join(''))).toEqual(['abcde', 'abc', 'ab', 'c', 'de'])
-    const yes = { right: { status: 200 } }
-    const no = { left: { _tag: 'Refused', status: 400, detail: '1 with c' } }
-    expect(verdicts).toMatchObject([{ left: { members: [yes, yes, no, yes, yes] } }])
   })
 })
 
@@ -339,15 +314,12 @@ describe('a 200 with ok:false (clients/25)', () => {
   })
 })
 
-describe('TLS to an endpoint', () => {
-  it('is verified: without the authority it is final, with it the batch is delivered', async () => {
-    const receiver = await loopbackReceiver([], { tls: certificates.valid })
-    use(receiver, receiver.close)
-    const refused = await deliverOnce(sinkTo(receiver.url), batch('a', 'b'))
-    expect(refused).toMatchObject({ verdicts: [{ left: { _tag: 'Refused', reason: 'certificate' } }] })
-    expect(receiver.received).toEqual([])
-    const seen = await deliverOnce(sinkTo(receiver.url, { tls: { ca: certificates.ca } }, 'key'), batch('a'))
-    expect(seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
-    expect(receiver.received[0]?.headers['authorization']).toBe('Basic a2V5Og==')
-  })
+it('TLS to an endpoint is verified: without the authority it is final, with it the batch is delivered', async () => {
+  const receiver = await receive([], { tls: certificates.valid })
+  const refused = await deliverOnce(sinkTo(receiver.url), batch('a', 'b'))
+  expect(refused).toMatchObject({ verdicts: [{ left: { _tag: 'Refused', reason: 'certificate' } }] })
+  expect(receiver.received).toEqual([])
+  const seen = await deliverOnce(sinkTo(receiver.url, { tls: { ca: certificates.ca } }, 'key'), batch('a'))
+  expect(seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
+  expect(receiver.received[0]?.headers['authorization']).toBe('Basic a2V5Og==')
 })

@@ -90,30 +90,28 @@ describe('post', () => {
   })
 })
 
-describe('the body of an answer', () => {
-  it('comes before the end if it is whole and not larger than `maxBody`', async () => {
-    const receiver = await receive([
-      ...[sized(10), sized(100), sized(101), sized(50_000), sized(50_001), sized(0)],
-      { do: 'truncate', code: 200, at: 10 },
-    ])
-    const client = clientTo(receiver.url)
-    const bodyOf = async (maxBody: number): Promise<unknown> => {
-      const request = start(client, { maxBody })
-      await request.completed
-      expect(request.events[0]).toMatchObject({ _tag: 'Right' })
-      return request.events.filter((each) => typeof each !== 'object')
-    }
-    expect(await bodyOf(0)).toEqual(['complete'])
-    expect(await bodyOf(100)).toEqual([100, 'complete'])
-    expect(await bodyOf(100)).toEqual(['complete'])
-    expect(await bodyOf(50_000)).toEqual([50_000, 'complete'])
-    // One connection so far: what is not wanted is drained.
-    expect(receiver.accepted()).toBe(1)
-    expect(await bodyOf(50_000)).toEqual(['complete'])
-    expect(await bodyOf(100)).toEqual([0, 'complete'])
-    expect(await bodyOf(100)).toEqual(['complete'])
-    expect(receiver.accepted()).toBe(2)
-  })
+it('the body of an answer comes before the end if it is whole and not larger than `maxBody`', async () => {
+  const receiver = await receive([
+    ...[sized(10), sized(100), sized(101), sized(50_000), sized(50_001), sized(0)],
+    { do: 'truncate', code: 200, at: 10 },
+  ])
+  const client = clientTo(receiver.url)
+  const bodyOf = async (maxBody: number): Promise<unknown> => {
+    const request = start(client, { maxBody })
+    await request.completed
+    expect(request.events[0]).toMatchObject({ _tag: 'Right' })
+    return request.events.filter((each) => typeof each !== 'object')
+  }
+  expect(await bodyOf(0)).toEqual(['complete'])
+  expect(await bodyOf(100)).toEqual([100, 'complete'])
+  expect(await bodyOf(100)).toEqual(['complete'])
+  expect(await bodyOf(50_000)).toEqual([50_000, 'complete'])
+  // One connection so far: what is not wanted is drained.
+  expect(receiver.accepted()).toBe(1)
+  expect(await bodyOf(50_000)).toEqual(['complete'])
+  expect(await bodyOf(100)).toEqual([0, 'complete'])
+  expect(await bodyOf(100)).toEqual(['complete'])
+  expect(receiver.accepted()).toBe(2)
 })
 
 describe('a cancel leaves no socket', () => {

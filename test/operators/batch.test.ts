@@ -3,11 +3,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, from, map, NEVER, of, range, Subject, take, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { batch, deliver, lift, sink, type BatchOptions } from '../../src/index.ts'
+import { batch, deliver, lift, type BatchOptions } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import type { ObservableEither, Refusal, Sink, Threw, TooLarge } from '../../src/index.ts'
-import { bodyOf, bytesOf, frameBytes, jsonArrayFrame, type BatchPayload } from '../../src/event/payload.ts'
-import type { EventPayload, FixedFrame, Frame, ItemBatch, Payload } from '../../src/event/payload.ts'
+import { jsonArrayFrame, type BatchPayload } from '../../src/event/payload.ts'
+import type { EventPayload, FixedFrame, ItemBatch, Payload } from '../../src/event/payload.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const payload = (text: string): EventPayload<string> => ({
@@ -31,29 +31,13 @@ describe('batch', () => {
   it('counts the delay of the first batch from its start, wherever the clock begins', () => {
     const clock = virtualClock()
     clock.tick(10_000)
-    const source = new Subject<Either<never, Payload<string>>>()
-    const options = { maxDelay: 100, delayFrom: 'lastFlush', clock } as const
-    const seen = record(source.pipe(batch(options)))
-    source.next(right(payload('a')))
+    const seen = record(
+      concat(rail('a'), NEVER).pipe(batch({ maxDelay: 100, delayFrom: 'lastFlush', clock })),
+    )
     clock.tick(99)
     expect(seen).toEqual([])
     clock.tick(1)
     expect(seen).toHaveLength(1)
-  })
-
-  it('knows the bytes of a frame that is written anew at every sending, as long as its width is fixed', () => {
-    const tracking: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
-    const batches: Array<BatchPayload<string>> = []
-    rail('{"a":1}', '{"é":2}', '{"c":3}')
-      .pipe(batch({ frame: tracking, maxBytes: frameBytes(tracking) + 16 }))
-      .subscribe((each) => each._tag === 'Right' && batches.push(each.right))
-    expect(batches.map(({ items }) => items.length)).toEqual([2, 1])
-    for (const each of batches)
-      for (const now of [0, 951_782_400_000, Date.UTC(9999, 11, 31)]) {
-        expect(bytesOf(each, now)).toEqual(Buffer.from(bodyOf(each, now)))
-        expect(bytesOf(each, now).length).toBe(each.byteLength)
-        expect(bodyOf(each, 0)).toMatch(/^\{"batch":\[.*\],"sentAt":"1970-01-01T00:00:00.000Z"\}$/)
-      }
   })
 
   it('takes a batch apart: its members are batched as if they had come one by one, without its frame', () => {
@@ -165,22 +149,6 @@ describe('what batch hands back at unsubscribing', () => {
 })
 
 describe('batch of any items', () => {
-  const frames = [Buffer.from([1]), Buffer.from([2, 3]), Buffer.from([4, 5, 6]), Buffer.from([7])]
-
-  it('gathers them as they are, for a sink that takes such batches', () => {
-    const taken: Array<ItemBatch<Buffer>> = []
-    const bulk = sink('bulk', async (many: ItemBatch<Buffer>) => void taken.push(many))
-    const options = { maxBytes: 4, newId: () => 'b' }
-    from(frames)
-      .pipe(lift(), batch({ ...options, sizeOf: (frame) => frame.length }), deliver(bulk))
-      .subscribe()
-    expect(taken).toEqual([
-      { id: 'b', items: frames.slice(0, 2), byteLength: 3, closedBy: 'bytes' },
-      { id: 'b', items: frames.slice(2), byteLength: 4, closedBy: 'bytes' },
-    ])
-    expect(taken[0]?.items[0]).toBe(frames[0])
-  })
-
   it('fails with what newId throws, and hands back the items', () => {
     const back: Array<ReadonlyArray<number>> = []
     const newId = (): never => {

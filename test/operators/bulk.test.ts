@@ -55,15 +55,6 @@ describe('deliver with a batch', () => {
     expect(tags()).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `Delivered ${item}`))
   })
 
-  it('closes a batch by bytes, and sends an item that is larger alone', () => {
-    const { clock, give, sent } = play({
-      batch: { maxBytes: 5, maxDelay: 10, sizeOf: (item) => item.length },
-    })
-    give('aa', 'bb', 'cc', 'dddddddd', 'e')
-    clock.tick(1_000)
-    expect(sent()).toEqual(['0 aa,bb', '0 cc', '0 dddddddd', '10 e'])
-  })
-
   it('sends the rest at the end of the source, and completes after it', () => {
     const { clock, give, input, sent, isOver } = play({ batch: { maxDelay: Infinity } })
     give('a', 'b')
@@ -90,37 +81,15 @@ describe('deliver with a batch', () => {
     ])
   })
 
-  it('fails all items by a Left, and makes dead letters of them', async () => {
-    const outbox = memoryOutbox<string>()
-    const { clock, give, tags } = play({ outbox }, () => no)
-    give('a', 'b', 'c')
-    clock.tick(10)
-    expect(tags()).toEqual(['Rejected a', 'Rejected b', 'Rejected c'])
-    expect((await outbox.dead.list()).length).toBe(3)
-  })
-
   it('reports a PartlyFailed of another length, and retries all', () => {
     const { clock, give, events, sent } = play({}, (_, number) =>
       number === 1 ? left(partlyFailed([yes, busy])) : yes,
     )
     give('a', 'b', 'c')
     clock.tick(60_000)
-    expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([
-      {
-        error: new Error(
-          'PartlyFailed has 2 members for 3 items: give one Either for each item, in their order',
-        ),
-      },
-    ])
+    const words = 'PartlyFailed has 2 members for 3 items: give one Either for each item, in their order'
+    expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([{ error: new Error(words) }])
     expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c'])
-  })
-
-  it('expires each item at its deadline', () => {
-    const retry = both(exponential({ base: 1_000, factor: 1 }), deadline(2_500))
-    const { clock, give, tags } = play({ retry }, () => busy)
-    give('a', 'b', 'c')
-    clock.tick(60_000)
-    expect(tags()).toEqual(['Expired a', 'Expired b', 'Expired c'])
   })
 
   it('gives a batch of retries the earliest deadline of its items', async () => {
@@ -139,37 +108,23 @@ describe('deliver with a batch', () => {
     expect(sink.calls[0]?.attempt).toMatchObject({ number: 2, until: now - 300 + 10_000 })
   })
 
-  it('keeps the order of one batch at a time', () => {
-    const { clock, give, sent } = play({ maxInFlight: 1 }, (_, number) => (number < 2 ? busy : yes))
-    give('a', 'b', 'c', 'd', 'e', 'f')
-    clock.tick(5_000)
-    expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c', '1020 d,e,f', '2030 d,e,f'])
-  })
-
   it('refuses an item whose size is no number from 0', () => {
     const { clock, give, tags, ended } = play({ batch: { sizeOf: (item) => (item === 'a' ? NaN : 1) } })
     give('a', 'b')
     clock.tick(10_000)
     expect(tags()).toEqual(['Invalid', 'Delivered b'])
-    expect(ended[0]).toMatchObject({
-      faults: [{ message: 'sizeOf must answer a number from 0, got NaN or infinity' }],
-    })
+    const message = 'sizeOf must answer a number from 0, got NaN or infinity'
+    expect(ended[0]).toMatchObject({ faults: [{ message }] })
   })
 
+  const sink = scriptedSink<ReadonlyArray<string>>({ clock: virtualClock(), reply: () => ({ verdict: yes }) })
+
   it('names wrong options', () => {
-    const sink = scriptedSink<ReadonlyArray<string>>({
-      clock: virtualClock(),
-      reply: () => ({ verdict: yes }),
-    })
     expect(() => deliver(sink, { batch: { maxCount: 0 } })).toThrow(ConfigError)
     expect(() => deliver(sink, { batch: { maxcount: 3 } as never })).toThrow(/batch\.maxcount/)
   })
 
   it('takes single items, and answers their outcomes', () => {
-    const sink = scriptedSink<ReadonlyArray<string>>({
-      clock: virtualClock(),
-      reply: () => ({ verdict: yes }),
-    })
     const all = of(right('a')).pipe(deliver(sink, { batch: {} }))
     expectTypeOf(all).toExtend<Observable<Refusal | Outcome<string>>>()
     // @ts-expect-error A list is no item of this sink.
@@ -179,63 +134,61 @@ describe('deliver with a batch', () => {
   })
 })
 
-describe('laws of bulk deliveries', () => {
-  const verdicts = fc.constantFrom<'yes' | 'no' | 'busy'>('yes', 'no', 'busy')
-  const world = fc.record({
-    items: fc.array(fc.record({ size: fc.nat({ max: 6 }), script: fc.array(verdicts, { maxLength: 4 }) }), {
-      maxLength: 60,
-      size: 'max',
-    }),
-    whole: fc.array(verdicts, { maxLength: 5 }),
-    maxCount: fc.integer({ min: 1, max: 7 }),
-    maxBytes: fc.constantFrom(1, 5, 12, Infinity),
-    maxInFlight: fc.constantFrom(1, 7, 30),
-  })
+const verdicts = fc.constantFrom<'yes' | 'no' | 'busy'>('yes', 'no', 'busy')
+const world = fc.record({
+  items: fc.array(fc.record({ size: fc.nat({ max: 6 }), script: fc.array(verdicts, { maxLength: 4 }) }), {
+    maxLength: 60,
+    size: 'max',
+  }),
+  whole: fc.array(verdicts, { maxLength: 5 }),
+  maxCount: fc.integer({ min: 1, max: 7 }),
+  maxBytes: fc.constantFrom(1, 5, 12, Infinity),
+  maxInFlight: fc.constantFrom(1, 7, 30),
+})
 
-  it('every item has one outcome, its own; no batch is over a bound; a retried batch holds only retries', () => {
-    fc.assert(
-      fc.property(world, ({ items, whole, maxCount, maxBytes, maxInFlight }) => {
-        const clock = virtualClock()
-        const tries = new Map<number, number>()
-        const running = new Set<number>()
-        const ended: Array<{ _tag: string; item: number; attempts: number }> = []
-        const sizeOf = (item: number): number => items[item]?.size ?? 0
-        let most = 0
-        let round = 0
-        const sink = scriptedSink<ReadonlyArray<number>>({
-          clock,
-          reply: (list) => {
-            const bytes = list.reduce((sum, item) => sum + sizeOf(item), 0)
-            expect(list.length).toBeLessThanOrEqual(maxCount)
-            expect(list.length === 1 || bytes <= maxBytes).toBe(true)
-            expect(new Set(list.map((item) => tries.has(item))).size).toBe(1)
-            for (const item of list) expect(running.has(item)).toBe(false)
-            for (const item of list) running.add(item)
-            most = Math.max(most, running.size)
-            clock.schedule(10, () => list.forEach((item) => running.delete(item)))
-            const all = whole[round++] ?? 'yes'
-            const members = list.map((item): Verdict => {
-              const number = tries.get(item) ?? 0
-              tries.set(item, number + 1)
-              const each = items[item]?.script[number] ?? 'yes'
-              return each === 'yes' ? yes : each === 'no' ? no : busy
-            })
-            return { verdict: all === 'busy' ? busy : left(partlyFailed(members)), after: 10 }
-          },
-        })
-        from(items.map((_, index) => right(index)))
-          .pipe(
-            deliver(sink, {
-              ...{ clock, maxInFlight, random: () => 0, retry: exponential({ base: 100, factor: 1 }) },
-              batch: { maxCount, maxBytes, sizeOf },
-            }),
-          )
-          .subscribe((each) => ended.push(each as never))
-        clock.tick(1_000_000)
-        expect(ended.map(({ item }) => item).sort((a, b) => a - b)).toEqual(items.map((_, index) => index))
-        for (const { item, attempts } of ended) expect(attempts).toBe(tries.get(item))
-        expect(most).toBeLessThanOrEqual(Math.max(maxCount, maxInFlight))
-      }),
-    )
-  })
+it('every item has one outcome, its own; no batch is over a bound; a retried batch holds only retries', () => {
+  fc.assert(
+    fc.property(world, ({ items, whole, maxCount, maxBytes, maxInFlight }) => {
+      const clock = virtualClock()
+      const tries = new Map<number, number>()
+      const running = new Set<number>()
+      const ended: Array<{ _tag: string; item: number; attempts: number }> = []
+      const sizeOf = (item: number): number => items[item]?.size ?? 0
+      let most = 0
+      let round = 0
+      const sink = scriptedSink<ReadonlyArray<number>>({
+        clock,
+        reply: (list) => {
+          const bytes = list.reduce((sum, item) => sum + sizeOf(item), 0)
+          expect(list.length).toBeLessThanOrEqual(maxCount)
+          expect(list.length === 1 || bytes <= maxBytes).toBe(true)
+          expect(new Set(list.map((item) => tries.has(item))).size).toBe(1)
+          for (const item of list) expect(running.has(item)).toBe(false)
+          for (const item of list) running.add(item)
+          most = Math.max(most, running.size)
+          clock.schedule(10, () => list.forEach((item) => running.delete(item)))
+          const all = whole[round++] ?? 'yes'
+          const members = list.map((item): Verdict => {
+            const number = tries.get(item) ?? 0
+            tries.set(item, number + 1)
+            const each = items[item]?.script[number] ?? 'yes'
+            return each === 'yes' ? yes : each === 'no' ? no : busy
+          })
+          return { verdict: all === 'busy' ? busy : left(partlyFailed(members)), after: 10 }
+        },
+      })
+      from(items.map((_, index) => right(index)))
+        .pipe(
+          deliver(sink, {
+            ...{ clock, maxInFlight, random: () => 0, retry: exponential({ base: 100, factor: 1 }) },
+            batch: { maxCount, maxBytes, sizeOf },
+          }),
+        )
+        .subscribe((each) => ended.push(each as never))
+      clock.tick(1_000_000)
+      expect(ended.map(({ item }) => item).sort((a, b) => a - b)).toEqual(items.map((_, index) => index))
+      for (const { item, attempts } of ended) expect(attempts).toBe(tries.get(item))
+      expect(most).toBeLessThanOrEqual(Math.max(maxCount, maxInFlight))
+    }),
+  )
 })

@@ -1,12 +1,11 @@
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { from, of } from 'rxjs'
-import { TestScheduler } from 'rxjs/testing'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it, test } from 'vitest'
 import { all } from '../support/check.ts'
 import { batch, encode, lift, sign, validate, bodyOf, bytesOf } from '../../src/index.ts'
-import { Event, encodePayload, callOf, toWebhookBody } from '../../src/event/index.ts'
+import { Event, callOf, toWebhookBody } from '../../src/event/index.ts'
 import { showRefusal as show } from '../../src/index.ts'
 import type { ObservableEither, EventPayload, Refusal } from '../../src/index.ts'
 import { callBytes } from '../../src/event/limits.ts'
@@ -27,29 +26,6 @@ const encoded = (bodies: ReadonlyArray<unknown>, options: Parameters<typeof enco
       encode((item) => item, options),
     ),
   )
-
-it('writes what is right, and lets pass what is left', () =>
-  new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
-    ({ cold, expectObservable }) => {
-      const item = { messageId: 'm1', n: 1 }
-      const rail = cold<Either<'gone', typeof item>>('-a-x-|', { a: right(item), x: left('gone') })
-      expectObservable(rail.pipe(encode(({ n }: typeof item) => ({ n })))).toBe('-a-x-|', {
-        a: right({ id: 'm1', items: [item], text: '{"n":1}', byteLength: 7 }),
-        x: left('gone'),
-      })
-    },
-  ))
-
-it('refuses what is too large, and its neighbours go on', async () => {
-  const items = [[], ['y'.repeat(50)], ['z']].map((body) => ({ messageId: 'm', body }))
-  const toBody = ({ body }: (typeof items)[number]): object => body
-  const results = await all(from(items).pipe(lift(), encode(toBody, { maxBytes: 20 })))
-  expect(results).toMatchObject([
-    right({ text: '[]' }),
-    left({ _tag: 'TooLarge', limit: 20, size: 54, id: 'm', input: items[1] }),
-    right({ text: '["z"]' }),
-  ])
-})
 
 it('a toBody or idOf that throws costs that item only', async () => {
   const fussy = (n: number): object => {
@@ -77,18 +53,13 @@ it('makes an id for what has none', async () => {
 })
 
 it('has 64,000 bytes by default, and another limit for calls', async () => {
-  const event = (bytes: number): unknown => ({
-    type: 'track',
-    userId: 'u',
-    event: 'e',
-    properties: { pad: 'x'.repeat(bytes) },
-  })
-  const webhook = await all(of(event(63_000), event(64_000)).pipe(validate(Event), encode(toWebhookBody)))
-  expect(webhook.map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
-  const calls = await all(
-    of(event(31_000), event(32_000)).pipe(validate(Event), encode(callOf, { maxBytes: callBytes })),
-  )
-  expect(calls.map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
+  const properties = (bytes: number): object => ({ pad: 'x'.repeat(bytes) })
+  const event = (bytes: number) => ({ type: 'track', userId: 'u', event: 'e', properties: properties(bytes) })
+  const webhook = of(event(63_000), event(64_000)).pipe(validate(Event), encode(toWebhookBody))
+  expect((await all(webhook)).map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
+  const options = { maxBytes: callBytes }
+  const calls = of(event(31_000), event(32_000)).pipe(validate(Event), encode(callOf, options))
+  expect((await all(calls)).map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
 })
 
 it('infers what comes out', () => {
@@ -101,27 +72,20 @@ it('infers what comes out', () => {
   from([right<never, { a: string }>({ a: '' })]).pipe(encode(toWebhookBody))
 })
 
+const PROMISE = 'is a promise, which JSON cannot hold: use enrich'
+const NO_FIELDS = 'has no fields, so JSON would write {}'
+
 /** Each reason: test/event/json.test.ts. */
 describe('refuses what JSON would bend, with its path', () => {
   test.each<[string, unknown, string]>([
-    ['a Set', { list: [0, new Set([1])] }, 'list[1]: is a Set, which JSON cannot hold: use an array'],
     ['NaN', { price: NaN }, 'price: is NaN or infinite: JSON has no such number'],
-    ['a key of its own __proto__', JSON.parse('{"a":{"__proto__":1}}'), 'a.__proto__: is a key that'],
     ['a Map as the body', new Map(), 'is a Map, which JSON cannot hold: use Object.fromEntries'],
-    [
-      'a promise',
-      { user: { name: Promise.resolve('a') } },
-      'user.name: is a promise, which JSON cannot hold: use enrich',
-    ],
-    ['a promise as the body', Promise.resolve({}), 'is a promise, which JSON cannot hold: use enrich'],
-    ['a thenable', { q: { then: () => 1 } }, 'q: is a promise, which JSON cannot hold: use enrich'],
-    [
-      'an object without fields',
-      { by: [new URLSearchParams()] },
-      'by[0]: has no fields, so JSON would write {}',
-    ],
-    ['an Error', { error: new Error('a') }, 'error: has no fields, so JSON would write {}'],
-    ['a URLSearchParams', new URLSearchParams('a=1'), 'has no fields, so JSON would write {}'],
+    ['a promise', { user: { name: Promise.resolve('a') } }, `user.name: ${PROMISE}`],
+    ['a promise as the body', Promise.resolve({}), PROMISE],
+    ['a thenable', { q: { then: () => 1 } }, `q: ${PROMISE}`],
+    ['an object without fields', { by: [new URLSearchParams()] }, `by[0]: ${NO_FIELDS}`],
+    ['an Error', { error: new Error('a') }, `error: ${NO_FIELDS}`],
+    ['a URLSearchParams', new URLSearchParams('a=1'), NO_FIELDS],
     ['a payload', payloadOf('{"a":1}'), 'is a payload already: encode once, and before batch'],
     ['a batch', batchOf(2), 'is a payload already: encode once, and before batch'],
     ['all at once', { a: NaN, b: 1n }, 'a: is NaN or infinite: JSON has no such number; b: is a BigInt'],
@@ -134,48 +98,15 @@ describe('refuses what JSON would bend, with its path', () => {
 
   it('takes what has fields or a toJSON, and plain objects without fields, of any realm', async () => {
     class Point {
-      readonly #secret = 1
-      readonly x: number
-      constructor(x: number) {
-        this.x = x + 0 * this.#secret
-      }
+      readonly x = 3
     }
     class Money {
-      toJSON(): string {
-        return '1 EUR'
-      }
+      readonly toJSON = (): string => '1 EUR'
     }
-    const body = [
-      new Point(3),
-      new Money(),
-      {},
-      Object.create(null) as unknown,
-      runInNewContext('({})') as unknown,
-      new String('a'),
-    ]
+    const empty: ReadonlyArray<unknown> = [{}, Object.create(null), runInNewContext('({})')]
+    const body = [new Point(), new Money(), ...empty, new String('a')]
     const [each] = await encoded([body])
     expect(each).toMatchObject(right({ text: '[{"x":3},"1 EUR",{},{},{},"a"]' }))
-  })
-
-  it('writes what JSON writes without loss as JSON.stringify does', () =>
-    fc.assert(
-      fc.property(
-        fc.dictionary(
-          fc.string(),
-          fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(undefined)),
-        ),
-        (body) => {
-          const { ['__proto__']: _, ...plain } = body
-          const written = encodePayload('m1', body, plain)
-          expect(written).toMatchObject(right({ text: JSON.stringify(plain) }))
-        },
-      ),
-    ))
-
-  it('has more room for values where the limit has more room for bytes', async () => {
-    const body = Array.from({ length: 300_000 }, () => 1)
-    const [large] = await encoded([body], { maxBytes: 1_000_000 })
-    expect(large?._tag).toBe('Right')
   })
 })
 
@@ -198,15 +129,8 @@ describe('another format', () => {
   it('sends a string as UTF-8, without base64', async () => {
     const xml = { toBytes: (item: string) => `<a>${item}</a>`, contentType: 'text/xml; charset=utf-8' }
     const [each] = await all(of('é').pipe(lift(), encode({ ...xml, idOf: (item) => item })))
-    expect(each).toEqual(
-      right({
-        id: 'é',
-        items: ['é'],
-        text: '<a>é</a>',
-        byteLength: 9,
-        contentType: 'text/xml; charset=utf-8',
-      }),
-    )
+    const { contentType } = xml
+    expect(each).toEqual(right({ id: 'é', items: ['é'], text: '<a>é</a>', byteLength: 9, contentType }))
   })
 
   it('refuses an item whose bytes are too many, are none, or throw', async () => {

@@ -1,9 +1,9 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { firstValueFrom, take } from 'rxjs'
+import { take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { failover, firstSuccess, onlyAttempt, sink, toAll, type Failure, type Sink } from '../../src/index.ts'
+import { failover, firstSuccess, onlyAttempt, sink, toAll, type Sink } from '../../src/index.ts'
 import type { Verdict } from '../../src/index.ts'
-import { allFailed, expired, notAll, partlyFailed, refused, retryable, show } from '../../src/core/failure.ts'
+import { refused, retryable, show } from '../../src/core/failure.ts'
 import { SHARED } from '../../src/sink/sink.ts'
 import { scriptedSink, virtualClock, type Reply, type ScriptedSink } from '../../src/testing/index.ts'
 
@@ -17,14 +17,17 @@ describe('construction', () => {
     [firstSuccess, 'a | b'],
     [failover, 'a > b'],
     [toAll, 'a & b'],
-  ])('$0.name needs a sink and known options; its name is made of the names', (combine, name) => {
+  ])('$0.name needs a list of sinks with names of their own; its name is made of these', (combine, name) => {
     const [a, b] = [spot('a', taken), spot('b', taken)]
-    expect(() => combine([])).toThrow(`${combine.name}: expected a list of sinks, such as ${combine.name}([`)
+    const list = `${combine.name}: expected a list of sinks, such as ${combine.name}([`
+    expect(() => combine([])).toThrow(list)
+    // What code without types may give.
+    expect(() => combine(a as never)).toThrow(list)
+    expect(() => combine([1 as never])).toThrow(`${combine.name}: expected a sink, got a number`)
+    expect(() => combine([a, b, b])).toThrow(`${combine.name}: two sinks have the name b:`)
     expect(() => combine([a], { name: '' })).toThrow(`options of ${combine.name}: name must be`)
     expect([combine([a, b]).name, combine([a], { name: 'mine' }).name]).toEqual([name, 'mine'])
   })
-  test('names the sink that is given twice', () =>
-    expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/the name b:/))
   test('takes sinks of one item type, and of wider ones', () => {
     const wide = sink('wide', (_item: unknown) => taken)
     expectTypeOf(firstSuccess([spot('a', taken), wide])).toEqualTypeOf<Sink<number>>()
@@ -78,43 +81,22 @@ test('shares one verdict between items for which all sinks fail as before', () =
 test.each([
   [firstSuccess, 'a: defect, planted; b: no'],
   [failover, 'a: defect, planted; b: late, the deadline came before it was asked; no request was sent'],
-])(
-  'at the deadline $0.name asks its first sink, and others at the same time only',
-  async (combine, words) => {
-    const clock = virtualClock({ start: 7 })
-    const sinks = [scripted('a', { defect: new Error('planted') }), spot('b', left(refused('no')))]
-    const told = combine(sinks).deliver(1, { ...onlyAttempt, until: 7, clock })
-    const verdict = await firstValueFrom(told, { defaultValue: taken })
-    expect(isLeft(verdict) && show(verdict.left)).toBe(words)
-  },
-)
+])('at the deadline $0.name asks its first sink, and others at the same time only', (combine, words) => {
+  const clock = virtualClock({ start: 7 })
+  const sinks = [scripted('a', { defect: new Error('planted') }), spot('b', left(refused('no')))]
+  const told: string[] = []
+  combine(sinks)
+    .deliver(1, { ...onlyAttempt, until: 7, clock })
+    .subscribe((verdict) => told.push(isLeft(verdict) ? show(verdict.left) : 'delivered'))
+  expect(told).toEqual([words])
+})
 
 test('a cancel reaches also a sink that answers while it is asked', async () => {
   const clock = virtualClock()
   const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)
   const sinks = [later, scripted('b', { verdict: taken, rest: Infinity }, clock)]
-  failover(sinks)
-    .deliver(1, { ...onlyAttempt, clock })
-    .pipe(take(1))
-    .subscribe()
+  const verdicts = failover(sinks).deliver(1, { ...onlyAttempt, clock })
+  verdicts.pipe(take(1)).subscribe()
   await clock.advance(5)
   expect(sinks.map((each) => each.running())).toEqual([0, 0])
-})
-
-test.each<readonly [string, Failure, number, boolean]>([
-  ['an expiry', expired(3, 0, retryable('network'), 'deadline'), 1e15, false],
-  ['a batch of which some members may pass', partlyFailed([taken, left(retryable('network'))]), 0, true],
-  ['a batch of which no member may pass', partlyFailed([taken, left(refused('status'))]), 0, false],
-])('asks a sink again or not after %s', (_name, failure, now, asked) => {
-  const clock = virtualClock({ start: now })
-  const sinks = [scripted('a', { verdict: taken }), scripted('added', { verdict: taken })]
-  const again = (combine: typeof toAll, ...failures: ReadonlyArray<Failure>): void => {
-    for (const lastFailure of failures)
-      combine(sinks)
-        .deliver(1, { ...onlyAttempt, lastFailure, clock })
-        .subscribe()
-  }
-  again(firstSuccess, retryable('held'), allFailed([{ sink: 'a', failure }]))
-  again(toAll, retryable('held'), notAll([{ sink: 'a', verdict: left(failure) }]))
-  expect(sinks.map(({ calls }) => calls.length)).toEqual([asked ? 4 : 2, 4])
 })

@@ -18,23 +18,6 @@ describe('a wrong limit is refused:', () => {
   )
 })
 
-test('a key function that throws is a defect of that delivery only', () => {
-  const keyed = withConcurrency({
-    concurrency: 1,
-    by: (item: number) => {
-      if (item === 1) throw new Error('no key')
-      return item
-    },
-  })(sink('inner', () => taken))
-  const heard: unknown[] = []
-  for (const item of [1, 2]) {
-    keyed
-      .deliver(item, onlyAttempt)
-      .subscribe({ next: (verdict) => heard.push(verdict), error: (defect: unknown) => heard.push(defect) })
-  }
-  expect(heard).toEqual([new Error('no key'), taken])
-})
-
 test('drops the queue of a key when it is empty', async () => {
   const keyed = withConcurrency({ concurrency: 1, by: (item: { key: object }) => item.key })(
     sink('inner', async () => taken),
@@ -87,16 +70,6 @@ test('1,000 may wait by default', () => {
     limited.deliver(item, onlyAttempt).subscribe(() => refusedItems.push(item))
   }
   expect(refusedItems).toEqual([1_016, 1_017, 1_018, 1_019])
-})
-
-test('an observer that starts the next delivery at each end does not overflow the stack', () => {
-  const limited = withConcurrency({ concurrency: 1 })(sink('inner', () => taken))
-  let left = 100_000
-  const next = (): void => {
-    if (left-- > 0) limited.deliver(left, onlyAttempt).subscribe({ complete: next })
-  }
-  next()
-  expect(left).toBe(-1)
 })
 
 test('types: a layer for any sink without a key, for sinks of the keyed item with one', () => {

@@ -15,62 +15,42 @@ type Item = Payload<unknown>
 type Deliver = Sink<Item>['deliver']
 const item = payloadOf('{}')
 
-/** A decorator that counts, calls the one before it, and uses `this`. */
-class Counting {
-  calls = 0
-  readonly before: Deliver
-  constructor(before: Deliver) {
-    this.before = before
-  }
-  readonly deliver: Deliver = (...given) => {
-    this.calls++
-    return this.before(...given).pipe(map((verdict): Verdict => (verdict._tag === 'Left' ? verdict : MINE)))
-  }
-}
 const MINE: Verdict = right({ sink: 'mine' })
+const ours = (): Sink<Item> => sink('ours', async () => 'done')
 
 interface Decorated {
   readonly sink: Sink<Item>
-  readonly calls: () => number
   /** Puts the decorator on after the parts were put together. */
-  readonly later?: () => void
+  readonly later?: () => unknown
 }
-const ours = (): Sink<Item> => sink('ours', async () => 'done')
 
-const forms: Readonly<Record<string, () => Decorated>> = {
-  'a spread': () => {
+const forms: Readonly<Record<string, (decorate: (before: Deliver) => Deliver) => Decorated>> = {
+  'a spread': (decorate) => {
     const inner = ours()
-    const counting = new Counting(inner.deliver)
-    return { sink: { ...inner, deliver: counting.deliver }, calls: () => counting.calls }
+    return { sink: { ...inner, deliver: decorate(inner.deliver) } }
   },
-  'Object.create': () => {
+  'Object.create': (decorate) => {
     const inner = ours()
-    const counting = new Counting(inner.deliver)
     // An object whose prototype is a sink, as a class that extends one.
-    const made = Object.assign(Object.create(inner) as Sink<Item>, { deliver: counting.deliver })
-    return { sink: made, calls: () => counting.calls }
+    const made = Object.create(inner) as Sink<Item>
+    return { sink: Object.assign(made, { deliver: decorate(inner.deliver) }) }
   },
-  'an assignment, afterwards': () => {
+  'an assignment, afterwards': (decorate) => {
     const made = ours()
-    const counting = new Counting(made.deliver)
-    const later = (): void => void Object.assign(made, { deliver: counting.deliver })
-    return { sink: made, calls: () => counting.calls, later }
+    return { sink: made, later: () => Object.assign(made, { deliver: decorate(made.deliver) }) }
   },
-  'methods that use `this`': () => {
+  'methods that use `this`': (decorate) => {
     class Mine implements Sink<Item> {
       readonly name = 'ours'
-      calls = 0
       readonly inner = ours()
       deliver(...given: Parameters<Deliver>): ReturnType<Deliver> {
-        this.calls++
-        return this.inner.deliver(...given).pipe(map(() => MINE))
+        return decorate(this.inner.deliver)(...given)
       }
-      async close(): Promise<void> {
-        await this.inner.close()
+      close(): Promise<void> {
+        return this.inner.close()
       }
     }
-    const made = new Mine()
-    return { sink: made, calls: () => made.calls }
+    return { sink: new Mine() }
   },
 }
 
@@ -92,7 +72,14 @@ const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
 test.each(Object.keys(forms).flatMap((form) => Object.keys(parts).map((part) => [form, part] as const)))(
   '%s is called, under %s',
   async (form, part) => {
-    const { sink: decorated, calls, later } = forms[form]?.() ?? expect.fail()
+    let calls = 0
+    const decorate =
+      (before: Deliver): Deliver =>
+      (...given) => {
+        calls++
+        return before(...given).pipe(map(() => MINE))
+      }
+    const { sink: decorated, later } = forms[form]?.(decorate) ?? expect.fail()
     const built = pipe(decorated, parts[part] ?? expect.fail())
     later?.()
     expect(await firstValueFrom(built.deliver(item, onlyAttempt), { defaultValue: undefined })).toEqual(MINE)
@@ -100,7 +87,7 @@ test.each(Object.keys(forms).flatMap((form) => Object.keys(parts).map((part) => 
       defaultValue: undefined,
     })
     expect(ended).toMatchObject({ _tag: 'Delivered', receipt: { sink: 'mine' } })
-    expect(calls()).toBe(2)
+    expect(calls).toBe(2)
     await built.close()
   },
 )

@@ -16,13 +16,27 @@ const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
   return told
 }
 
+const TWO = 'the sink theirs emitted two verdicts for one delivery'
+
 describe('a sink of a host is held to the contract:', () => {
-  test('one verdict and the end pass', () => expect(heard(() => of(taken))).toEqual([taken, 'complete']))
-  test('a second verdict is a defect', () =>
-    expect(heard(() => of(taken, taken))).toEqual([
-      taken,
-      'the sink theirs emitted two verdicts for one delivery',
-    ]))
+  const fails = (): never => {
+    throw new Error('thrown')
+  }
+  const messy = new Observable<Verdict>((subscriber) => {
+    subscriber.next(taken)
+    subscriber.complete()
+    return fails
+  })
+  test.each<readonly [string, Sink<number>['deliver'], ReadonlyArray<unknown>]>([
+    ['one verdict and the end pass', () => of(taken), [taken, 'complete']],
+    ['a sink without a verdict is waited for', () => NEVER, []],
+    ['a second verdict is a defect', () => of(taken, taken), [taken, TWO]],
+    ['an end without a verdict is a defect', () => of(), ['the sink completed without a verdict']],
+    ['an error is a defect', () => throwError(() => 'broken'), ['broken']],
+    ['a deliver that throws is a defect', fails, ['thrown']],
+    ['a subscribe that throws is a defect', () => new Observable(fails), ['thrown']],
+    ['an error of a teardown after the end is dropped', () => messy, [taken, 'complete']],
+  ])('%s', (_, deliver, told) => expect(heard(deliver)).toEqual(told))
   test.each([undefined, null, 5, 'ok', {}, { _tag: 'Right' }, { _tag: 'Left', left: 'boom' }, right(5)])(
     'a verdict that is none is a defect: %o',
     (verdict) => {
@@ -49,35 +63,6 @@ describe('a sink of a host is held to the contract:', () => {
       expect.stringContaining('emitted no verdict'),
     ]),
   )
-  test('an end without a verdict is a defect', () =>
-    expect(heard(() => of())).toEqual(['the sink completed without a verdict']))
-  test('an error is a defect', () => expect(heard(() => throwError(() => 'broken'))).toEqual(['broken']))
-  test('a deliver that throws is a defect', () =>
-    expect(
-      heard(() => {
-        throw new Error('thrown')
-      }),
-    ).toEqual(['thrown']))
-  test('a subscribe that throws is a defect', () =>
-    expect(
-      heard(
-        () =>
-          new Observable(() => {
-            throw new Error('thrown')
-          }),
-      ),
-    ).toEqual(['thrown']))
-  test('an error of a teardown after the end is dropped', () => {
-    const messy = new Observable<Verdict>((subscriber) => {
-      subscriber.next(taken)
-      subscriber.complete()
-      return () => {
-        throw new Error('thrown')
-      }
-    })
-    expect(heard(() => messy)).toEqual([taken, 'complete'])
-  })
-  test('a sink without a verdict is waited for', () => expect(heard(() => NEVER)).toEqual([]))
 })
 
 describe('makeSink', () => {
@@ -105,23 +90,6 @@ describe('makeSink', () => {
     cancelled.cancel()
     cancelled.cancel()
     expect([order, ended.events, cancelled.events]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
-  })
-
-  test('emits nothing after the end or the cancel, and no second verdict', () => {
-    let emit = (): void => undefined
-    const { events, cancel } = subscribe((_item, _attempt, observer) => {
-      observer.next(taken)
-      observer.next(taken)
-      emit = () => {
-        observer.next(taken)
-        observer.error('broken')
-        observer.complete()
-      }
-      return () => undefined
-    })
-    cancel()
-    emit()
-    expect(events).toEqual([taken])
   })
 })
 

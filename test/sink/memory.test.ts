@@ -1,32 +1,29 @@
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { memory, type MemorySink } from '../../src/sink/memory.ts'
-import { onlyAttempt, type Verdict } from '../../src/index.ts'
+import { onlyAttempt, refused, type Verdict } from '../../src/index.ts'
 
-describe('memory', () => {
-  it('holds items in order, up to its limit', () => {
-    const sink = memory<string>({ name: 'kept', maxCount: 2 })
-    const verdicts: Verdict[] = []
-    for (const item of ['a', 'b', 'c'])
-      sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
-    expect(verdicts).toEqual([
-      { _tag: 'Right', right: { sink: 'kept' } },
-      { _tag: 'Right', right: { sink: 'kept' } },
-      { _tag: 'Left', left: { _tag: 'Refused', reason: 'noRoom', detail: 'it holds 2 items at most' } },
-    ])
-    expect(sink.items()).toEqual(['a', 'b'])
-  })
+it('holds items in order, up to its limit', () => {
+  const sink = memory<string>({ name: 'kept', maxCount: 2 })
+  const verdicts: Verdict[] = []
+  for (const item of ['a', 'b', 'c'])
+    sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
+  const taken = right({ sink: 'kept' })
+  const full = left(refused('noRoom', { detail: 'it holds 2 items at most' }))
+  expect(verdicts).toEqual([taken, taken, full])
+  expect(sink.items()).toEqual(['a', 'b'])
+})
 
-  it('gives a copy of its items, also after a close', async () => {
-    const sink = memory<string>()
-    const before = sink.items()
-    sink.deliver('a', onlyAttempt).subscribe()
-    await sink.close({ timeout: 1 })
-    expect([before, sink.items(), sink.name]).toEqual([[], ['a'], 'memory'])
-  })
+it('gives a copy of its items, also after a close', async () => {
+  const sink = memory<string>()
+  const before = sink.items()
+  sink.deliver('a', onlyAttempt).subscribe()
+  await sink.close({ timeout: 1 })
+  expect([before, sink.items(), sink.name]).toEqual([[], ['a'], 'memory'])
+})
 
-  it('refuses a limit of 0, and is typed', () => {
-    expect(() => memory({ maxCount: 0 })).toThrow(ConfigError)
-    expectTypeOf(memory<string>()).toEqualTypeOf<MemorySink<string>>()
-  })
+it('refuses a limit of 0, and is typed', () => {
+  expect(() => memory({ maxCount: 0 })).toThrow(ConfigError)
+  expectTypeOf(memory<string>()).toEqualTypeOf<MemorySink<string>>()
 })

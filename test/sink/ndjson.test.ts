@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { onlyAttempt, type Sink, type Verdict } from '../../src/index.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { batchOf } from '../support/batches.ts'
+import { newFolder } from '../support/folder.ts'
 import { payloadOf } from './deliverOnce.ts'
 import { bodyOf, jsonArrayFrame, type Payload } from '../../src/event/payload.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -26,28 +26,6 @@ const systemError = (code: string): Error =>
   Object.assign(new Error(`${code}: the text of the system`), { code })
 
 describe('ndjson to a stream', () => {
-  it('writes one line for each item, with its verdict when it is written', async () => {
-    const written: string[] = []
-    const callbacks: Array<() => void> = []
-    const stream = new Writable({
-      write: (chunk, _encoding, done) => {
-        written.push(String(chunk))
-        callbacks.push(done)
-      },
-    })
-    const sink = ndjson<unknown>(stream, { name: 'out' })
-    const verdicts: Verdict[] = []
-    for (const item of [{ a: 'ü\n' }, 'text'])
-      sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
-    expect([written, verdicts]).toEqual([['{"a":"ü\\n"}\n'], []])
-    callbacks[0]?.()
-    await virtualClock().settle()
-    expect([written.length, verdicts]).toEqual([2, [delivered('out')]])
-    callbacks[1]?.()
-    await virtualClock().settle()
-    expect(verdicts.length).toBe(2)
-  })
-
   it('writes the body of a payload and of a batch', async () => {
     const lines: string[] = []
     const stream = new Writable({
@@ -57,9 +35,9 @@ describe('ndjson to a stream', () => {
       },
     })
     const batch = { ...batchOf(2), frame: jsonArrayFrame }
-    const sink = ndjson<Payload<unknown>>(stream)
+    const sink = ndjson<Payload<unknown>>(stream, { name: 'out' })
     for (const payload of [payloadOf('{"n":1}', { items: [1n] }), batch])
-      expect(await verdictOf<Payload<unknown>>(sink, payload)).toMatchObject({ _tag: 'Right' })
+      expect(await verdictOf<Payload<unknown>>(sink, payload)).toEqual(delivered('out'))
     expect(lines).toEqual(['{"n":1}\n', `${bodyOf(batch, 0)}\n`])
   })
 
@@ -128,14 +106,8 @@ describe('ndjson to a stream', () => {
 })
 
 describe('ndjson to a file', () => {
-  let folder = ''
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'headrace-'))
-  })
-  afterAll(() => rm(folder, { recursive: true }))
-
   it('appends, many at once, and close waits for all lines', async () => {
-    const path = join(folder, 'all')
+    const path = join(newFolder(), 'all')
     for (const part of [0, 1]) {
       const sink = ndjson<number>(path)
       const verdicts = Promise.all(Array.from({ length: 500 }, (_, i) => verdictOf(sink, part * 500 + i)))
@@ -147,7 +119,7 @@ describe('ndjson to a file', () => {
   })
 
   it('H10: makes a file for this user alone', async () => {
-    const path = join(folder, 'mode')
+    const path = join(newFolder(), 'mode')
     const sink = ndjson<number>(path)
     await verdictOf(sink, 1)
     await sink.close({ timeout: 1_000 })
@@ -155,7 +127,7 @@ describe('ndjson to a file', () => {
   })
 
   it('starts a new line after a torn one', async () => {
-    const path = join(folder, 'torn')
+    const path = join(newFolder(), 'torn')
     await writeFile(path, '{"a":1}\n{"b":')
     const sink = ndjson<number>(path)
     expect(await verdictOf(sink, 2)).toEqual(delivered(path))
@@ -163,7 +135,9 @@ describe('ndjson to a file', () => {
     expect(await readFile(path, 'utf8')).toBe('{"a":1}\n{"b":\n2\n')
   })
 
-  it('fails as retryable while the file cannot be opened, then writes', async () => {
+  it('fails as retryable with the code of the system while the file cannot be opened, then writes', async () => {
+    const folder = newFolder()
+    expect(await verdictOf(ndjson<number>(folder), 1)).toEqual(failed('Retryable', 'io', 'EISDIR'))
     const path = join(folder, 'later', 'out')
     const sink = ndjson<number>(path)
     expect(await verdictOf(sink, 1)).toEqual(failed('Retryable', 'io', 'ENOENT'))
@@ -173,14 +147,8 @@ describe('ndjson to a file', () => {
     expect(await readFile(path, 'utf8')).toBe('1\n')
   })
 
-  it('reports the error code of the system', async () => {
-    const sink = ndjson<number>(folder)
-    expect(await verdictOf(sink, 1)).toEqual(failed('Retryable', 'io', 'EISDIR'))
-    await sink.close({ timeout: 1_000 })
-  })
-
   it('opens the file at the first line', async () => {
-    const path = join(folder, 'never')
+    const path = join(newFolder(), 'never')
     await ndjson<number>(path).close({ timeout: 10 })
     await expect(readFile(path)).rejects.toThrow('ENOENT')
   })

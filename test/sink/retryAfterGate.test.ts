@@ -1,5 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { onlyAttempt, withRetryAfterGate, type Verdict } from '../../src/index.ts'
 import { retryable, show } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
@@ -8,10 +8,9 @@ import { hearing } from '../laws/memoryLayers.ts'
 
 const HOUR = 3_600_000
 
-describe('a wrong `maxDelay` is refused', () =>
-  test.each([-1, NaN, Infinity])('%d', (maxDelay) =>
-    expect(() => withRetryAfterGate({ maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
-  ))
+test.each([-1, NaN, Infinity])('a `maxDelay` of %d is refused', (maxDelay) =>
+  expect(() => withRetryAfterGate({ maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
+)
 
 test('it holds back for an hour at most, all with one verdict', () => {
   const clock = virtualClock()

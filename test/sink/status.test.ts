@@ -83,42 +83,23 @@ test.each(['86400', new Date(virtualClock().now() + DAY).toUTCString()])(
 const now = Date.UTC(2026, 0, 1)
 
 describe('Retry-After (webhooks/S42)', () => {
-  it.each([
-    ['120', 120_000],
-    ['0', 0],
-    [' 5 ', 5_000],
-    ['3600', 3_600_000],
-    ['3601', 3_600_000],
-    ['86400', 3_600_000],
-    ['9999999999', 3_600_000],
-    ['0000000007', 7_000],
-    ['Thu, 01 Jan 2026 01:00:01 GMT', 3_600_000],
-    ['Fri, 02 Jan 2026 00:00:00 GMT', 3_600_000],
-    ['Thu, 01 Jan 2026 00:01:00 GMT', 60_000],
-    ['Wed, 31 Dec 2025 23:59:59 GMT', 0],
-  ])('%o asks for %d ms', (header, wait) => expect(retryAfter(header, now)).toBe(wait))
+  it.each<readonly [wait: number, headers: ReadonlyArray<string>]>([
+    [0, ['0', 'Wed, 31 Dec 2025 23:59:59 GMT']],
+    [5_000, [' 5 ']],
+    [7_000, ['0000000007']],
+    [60_000, ['Thu, 01 Jan 2026 00:01:00 GMT']],
+    [120_000, ['120']],
+    [3_600_000, ['3600', '3601', '86400', '9999999999']],
+    [3_600_000, ['Thu, 01 Jan 2026 01:00:01 GMT', 'Fri, 02 Jan 2026 00:00:00 GMT']],
+  ])('of %d ms is asked for by each of %j', (wait, headers) =>
+    expect(headers.map((header) => retryAfter(header, now))).toEqual(headers.map(() => wait)),
+  )
 
   it.each([
-    '',
-    '-5',
-    '1.5',
-    'abc',
-    '1e3',
-    '0x10',
-    '12 parsecs',
-    '99999999999',
-    '9'.repeat(400),
-    `${'0'.repeat(20)}7`,
-    '120, 130',
-    '٣',
-    'Infinity',
-    'tomorrow',
-    '2026-01-01T00:01:00Z',
-    '1 Jan 2026 00:01:00 GMT',
-    'Fri, 01 Jan 2026 00:01:00 GMT',
-    'Thu, 01 Jan 2026 00:01:00 +0100',
-    'Thu, 32 Jan 2026 00:01:00 GMT',
-    'Thursday, 01-Jan-26 00:01:00 GMT',
+    ...['', '-5', '1.5', 'abc', '1e3', '0x10', '12 parsecs', '99999999999', '9'.repeat(400)],
+    ...[`${'0'.repeat(20)}7`, '120, 130', '٣', 'Infinity', 'tomorrow', '2026-01-01T00:01:00Z'],
+    ...['1 Jan 2026 00:01:00 GMT', 'Fri, 01 Jan 2026 00:01:00 GMT', 'Thu, 01 Jan 2026 00:01:00 +0100'],
+    ...['Thu, 32 Jan 2026 00:01:00 GMT', 'Thursday, 01-Jan-26 00:01:00 GMT'],
   ])('%o asks for nothing', (header) => expect(retryAfter(header, now)).toBeUndefined())
 
   it('reads the first of several, and nothing where there is none', () => {

@@ -2,7 +2,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { expect, test } from 'vitest'
 import { onlyAttempt, withTimeout, type Sink } from '../../src/index.ts'
-import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { virtualClock } from '../../src/testing/index.ts'
 
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
   expect(() => withTimeout({ timeout: within })).toThrow(/options of withTimeout: timeout must be/),
@@ -41,16 +41,4 @@ test.each([
   if (tag === 'Right') answer()
   await new Promise(setImmediate)
   expect(heard).toEqual([tag])
-})
-
-test('a step of the wall clock changes nothing', () => {
-  const clock = virtualClock()
-  const heard: unknown[] = []
-  const slow = scriptedSink<number>({ clock, reply: () => ({ verdict: right({ sink: 'a' }), after: 90 }) })
-  withTimeout({ timeout: 100 })(slow)
-    .deliver(1, { ...onlyAttempt, clock })
-    .subscribe((verdict) => heard.push(verdict))
-  clock.wall(3_600_000)
-  clock.tick(95)
-  expect(heard).toEqual([right({ sink: 'a' })])
 })

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { ndjsonLines } from '../../src/sources/ndjson.ts'
 import { sized } from '../support/runs.ts'
@@ -22,88 +22,82 @@ const said = async (...chunks: ReadonlyArray<Chunk>): Promise<ReadonlyArray<unkn
     line._tag === 'Left' ? `line ${String(line.left.line)}: ${line.left.detail}` : line.right.value,
   )
 
-describe('ndjson', () => {
-  it('names the fault and its place', async () => {
-    expect(
-      await said('{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n', Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100)),
-    ).toEqual([
-      { a: 1 },
-      'line 2: not JSON at character 6',
-      'line 4: not JSON at character 4',
-      true,
-      'line 6: not UTF-8: save the file in that encoding',
-      'line 7: longer than 100 bytes',
-    ])
-  })
-
-  it.each([[[]], [['']], [['\ufeff']], [['\n\r\n \n']]])('gives no lines for %j', async (chunks) =>
-    expect(await said(...chunks)).toEqual([]),
-  )
-
-  const notUtf8 = (line: number): string => `line ${String(line)}: not UTF-8: save the file in that encoding`
-  it.each<[string, ReadonlyArray<Chunk>, ReadonlyArray<unknown>]>([
-    ['joins a surrogate pair that is cut', ['"\ud83d', '\ude00"\n'], ['\u{1f600}']],
-    ['refuses the first half alone', ['"\ud83d', '"\n1'], [notUtf8(1), 1]],
-    ['refuses the second half alone', ['"\ude00"\n1'], [notUtf8(1), 1]],
-    ['refuses half a pair at the end', ['1\n"\ud83d'], [1, notUtf8(2)]],
-    ['refuses half a pair before bytes', ['"\ud83d', Buffer.from('"\n1')], [notUtf8(1), 1]],
-    [
-      'keeps a byte order mark that is not at the beginning',
-      ['\n\ufeff1\n"\ufeff"'],
-      ['line 2: not JSON at character 1', '\ufeff'],
-    ],
-  ])('%s', async (_, chunks, lines) => expect(await said(...chunks)).toEqual(lines))
-
-  it('skips a line of gigabytes without holding it', async () => {
-    const chunk = Buffer.alloc(64 * 1024, 0x78)
-    const huge = async function* (): AsyncIterable<Chunk> {
-      yield '1\n'
-      for (let i = 0; i < sized({ short: 2_000, full: 100_000, long: 100_000 }); i++) yield chunk
-      yield '\n2'
-    }
-    // In the full profile 6.5 GB: more than a Buffer can hold.
-    expect((await readAll(huge(), 1_000)).map(({ _tag }) => _tag)).toEqual(['Right', 'Left', 'Right'])
-  })
-
-  it('reads no further than asked, and closes the readable', async () => {
-    let given = 0
-    let released = false
-    const endless = async function* (): AsyncIterable<Chunk> {
-      try {
-        for (;;) {
-          given++
-          yield '1\n2\n3\n'
-        }
-      } finally {
-        released = true
-      }
-    }
-    const seen: unknown[] = []
-    for await (const line of ndjsonLines(endless())) {
-      seen.push(line)
-      if (seen.length === 4) break
-    }
-    expect([given, released]).toEqual([2, true])
-  })
-
-  it('gives the whole lines of a readable that fails, not the cut one', async () => {
-    const failing = async function* (): AsyncIterable<Chunk> {
-      yield '1\n2\n[3'
-      throw new Error('EIO')
-    }
-    const seen: unknown[] = []
-    await expect(async () => {
-      for await (const line of ndjsonLines(failing())) seen.push(line._tag)
-    }).rejects.toThrow('EIO')
-    expect(seen).toEqual(['Right', 'Right'])
-  })
-
-  it('reads a line with deep nesting', async () => {
-    const deep = '['.repeat(500_000) + ']'.repeat(500_000)
-    expect((await readAll(of(deep), 1_000_000)).map(({ _tag }) => _tag)).toEqual(['Right'])
-  })
-
-  it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
-    expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
-  )
+it('names the fault and its place', async () => {
+  expect(
+    await said('{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n', Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100)),
+  ).toEqual([
+    { a: 1 },
+    'line 2: not JSON at character 6',
+    'line 4: not JSON at character 4',
+    true,
+    'line 6: not UTF-8: save the file in that encoding',
+    'line 7: longer than 100 bytes',
+  ])
 })
+
+it.each([[[]], [['']], [['\ufeff']], [['\n\r\n \n']]])('gives no lines for %j', async (chunks) =>
+  expect(await said(...chunks)).toEqual([]),
+)
+
+const notUtf8 = (line: number): string => `line ${String(line)}: not UTF-8: save the file in that encoding`
+it.each<[string, ReadonlyArray<Chunk>, ReadonlyArray<unknown>]>([
+  ['joins a surrogate pair that is cut', ['"\ud83d', '\ude00"\n'], ['\u{1f600}']],
+  ['refuses the first half alone', ['"\ud83d', '"\n1'], [notUtf8(1), 1]],
+  ['refuses the second half alone', ['"\ude00"\n1'], [notUtf8(1), 1]],
+  ['refuses half a pair at the end', ['1\n"\ud83d'], [1, notUtf8(2)]],
+  ['refuses half a pair before bytes', ['"\ud83d', Buffer.from('"\n1')], [notUtf8(1), 1]],
+  [
+    'keeps a byte order mark that is not at the beginning',
+    ['\n\ufeff1\n"\ufeff"'],
+    ['line 2: not JSON at character 1', '\ufeff'],
+  ],
+])('%s', async (_, chunks, lines) => expect(await said(...chunks)).toEqual(lines))
+
+it('skips a line of gigabytes without holding it', async () => {
+  const chunk = Buffer.alloc(64 * 1024, 0x78)
+  const huge = async function* (): AsyncIterable<Chunk> {
+    yield '1\n'
+    for (let i = 0; i < sized({ short: 2_000, full: 100_000, long: 100_000 }); i++) yield chunk
+    yield '\n2'
+  }
+  // In the full profile 6.5 GB: more than a Buffer can hold.
+  expect((await readAll(huge(), 1_000)).map(({ _tag }) => _tag)).toEqual(['Right', 'Left', 'Right'])
+})
+
+it('reads no further than asked, and closes the readable', async () => {
+  let given = 0
+  let released = false
+  const endless = async function* (): AsyncIterable<Chunk> {
+    try {
+      for (;;) {
+        given++
+        yield '1\n2\n3\n'
+      }
+    } finally {
+      released = true
+    }
+  }
+  const seen: unknown[] = []
+  for await (const line of ndjsonLines(endless())) {
+    seen.push(line)
+    if (seen.length === 4) break
+  }
+  expect([given, released]).toEqual([2, true])
+})
+
+it('gives the whole lines of a readable that fails, not the cut one', async () => {
+  const failing = async function* (): AsyncIterable<Chunk> {
+    yield '1\n2\n[3'
+    throw new Error('EIO')
+  }
+  const seen: unknown[] = []
+  const reading = async (): Promise<void> => {
+    for await (const line of ndjsonLines(failing())) seen.push(line._tag)
+  }
+  await expect(reading()).rejects.toThrow('EIO')
+  expect(seen).toEqual(['Right', 'Right'])
+})
+
+it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
+  expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
+)

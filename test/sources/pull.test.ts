@@ -13,195 +13,177 @@ import { all, turns } from '../support/check.ts'
 /** A pipeline that changes nothing. */
 const asIs = map((n: number) => n)
 
-describe('pull', () => {
-  it.each<[string, () => AsyncIterable<number> | Iterable<number>]>([
-    [
-      'an iterable',
-      function* () {
-        for (let n = 1; n <= 5_000; n++) yield n
-      },
-    ],
-    [
-      'an async generator',
-      async function* () {
-        for (let n = 1; n <= 5_000; n++) yield n
-      },
-    ],
-  ])('takes 5,000 items from %s that never waits, and lets I/O run in between', async (_, numbers) => {
-    let rounds = 0
-    let isOver = false
-    const countRounds = (): void => {
-      rounds++
-      if (!isOver) setImmediate(countRounds)
-    }
-    setImmediate(countRounds)
-    expect((await all(pull(numbers(), asIs))).at(-1)).toBe(5_000)
-    isOver = true
-    expect(rounds).toBeGreaterThan(10)
-  })
+it.each<[string, () => AsyncIterable<number> | Iterable<number>]>([
+  [
+    'an iterable',
+    function* () {
+      for (let n = 1; n <= 5_000; n++) yield n
+    },
+  ],
+  [
+    'an async generator',
+    async function* () {
+      for (let n = 1; n <= 5_000; n++) yield n
+    },
+  ],
+])('takes 5,000 items from %s that never waits, and lets I/O run in between', async (_, numbers) => {
+  let rounds = 0
+  let isOver = false
+  const countRounds = (): void => {
+    rounds++
+    if (!isOver) setImmediate(countRounds)
+  }
+  setImmediate(countRounds)
+  expect((await all(pull(numbers(), asIs))).at(-1)).toBe(5_000)
+  isOver = true
+  expect(rounds).toBeGreaterThan(10)
+})
 
-  it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {
-    const oops = new Error('oops')
-    const throws = (): never => {
-      throw oops
-    }
-    const broken: Iterable<number> = { [Symbol.iterator]: throws }
-    await expect(all(pull([1], () => throwError(() => oops)))).rejects.toBe(oops)
-    await expect(all(pull([1], map(throws)))).rejects.toBe(oops)
-    await expect(all(pull([1], throws))).rejects.toBe(oops)
-    await expect(all(pull([1], asIs, { creditOf: throws }))).rejects.toBe(oops)
-    for (const credit of [NaN, Infinity, undefined as never])
-      await expect(all(pull([1], asIs, { creditOf: () => credit }))).rejects.toThrow(
-        'pull: creditOf must answer a number, got ',
-      )
-    await expect(all(pull(broken, asIs))).rejects.toBe(oops)
-    // Not a result.
-    const odd = {
-      [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve(undefined) }),
-    } as unknown as AsyncIterable<number>
-    await expect(all(pull(odd, asIs))).rejects.toThrow(TypeError)
-  })
-
-  it('reports an error of return, and an item that came after the unsubscribe', async () => {
-    const told: LogEvent[] = []
-    const clock = virtualClock({ start: 5 })
-    let answer: (step: IteratorResult<string>) => void = () => undefined
-    const source: AsyncIterable<string> = {
-      [Symbol.asyncIterator]: () => ({
-        next: () =>
-          new Promise((resolve) => {
-            answer = resolve
-          }),
-        return: () => Promise.reject(new Error('oops')),
-      }),
-    }
-    const options = { clock, onEvent: (event: LogEvent) => told.push(event) }
-    pull(
-      source,
-      map((item: string) => item),
-      options,
+it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {
+  const oops = new Error('oops')
+  const throws = (): never => {
+    throw oops
+  }
+  const broken: Iterable<number> = { [Symbol.iterator]: throws }
+  await expect(all(pull([1], () => throwError(() => oops)))).rejects.toBe(oops)
+  await expect(all(pull([1], map(throws)))).rejects.toBe(oops)
+  await expect(all(pull([1], throws))).rejects.toBe(oops)
+  await expect(all(pull([1], asIs, { creditOf: throws }))).rejects.toBe(oops)
+  for (const credit of [NaN, Infinity, undefined as never])
+    await expect(all(pull([1], asIs, { creditOf: () => credit }))).rejects.toThrow(
+      'pull: creditOf must answer a number, got ',
     )
-      .subscribe()
-      .unsubscribe()
-    answer({ done: false, value: 'late' })
-    await turns()
-    expect(told).toMatchObject([
-      { _tag: 'Defect', at: 5, where: 'pull: return of the source' },
-      { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
-    ])
-  })
+  await expect(all(pull(broken, asIs))).rejects.toBe(oops)
+  // Not a result.
+  const odd = {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve(undefined) }),
+  } as unknown as AsyncIterable<number>
+  await expect(all(pull(odd, asIs))).rejects.toThrow(TypeError)
+})
 
-  it('iterates again for each subscription', async () => {
-    const pulled = pull([1, 2], tap<number>())
-    expect([await all(pulled), await all(pulled)]).toEqual([
-      [1, 2],
-      [1, 2],
-    ])
-  })
-
-  it('stops inside an output', async () => {
-    const came: number[] = []
-    const numbers = async function* (): AsyncIterable<number> {
-      for (let n = 1; n < 9; n++) yield n
-    }
-    const subscription = pull(numbers(), asIs).subscribe((n) => {
-      came.push(n)
-      if (n === 3) subscription.unsubscribe()
-    })
-    await turns()
-    expect(came).toEqual([1, 2, 3])
-  })
-
-  describe('counts by default', () => {
-    const numbers = Array.from({ length: 3_000 }, (_, n) => n)
-    const body = (n: number): object => ({ n })
-    const fails = (): number => {
-      throw new Error('planted')
-    }
-    const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
-    const twice = batch({ sizeOf: () => 1, maxCount: 2 })
-    const isEven = filterRight((n: number) => n % 2 === 0)
-    const none = filterRight(() => false)
-    const unwritable = encode<number>(() => 5)
-    const small = memoryOutbox({ maxBytes: 1 })
-    const pipelines: ReadonlyArray<readonly [string, OperatorFunction<number, unknown>]> = [
-      ['an item that was skipped', pipe(lift<number>(), isEven, deliver(memory()))],
-      ['one that a function threw for', pipe(lift<number>(), mapRight(fails), deliver(memory()))],
-      ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
-      [
-        'the members of a batch',
-        pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory())),
-      ],
-      ['the items of a batch of any', pipe(batched, deliver(memory()))],
-      ['batches without an outcome', batched],
-      ['batches that were skipped', pipe(batched, none, deliver(memory()))],
-      ['batches of batches', pipe(batched, twice, deliver(memory()))],
-      ['batches that were refused', pipe(batched, deliver(memory(), { outbox: small }))],
-    ]
-    it.each(pipelines)('%s', async (_, pipeline) => {
-      let last = -1
-      const counted = function* (): Iterable<number> {
-        for (const n of numbers) yield (last = n)
-      }
-      // Without the credits it would stop at 20.
-      await all(pull(counted(), pipeline, { window: 20, clock: virtualClock() }))
-      expect(last).toBe(2_999)
-    })
-  })
-
-  describe('a standstill', () => {
-    const stalled = (pipeline: OperatorFunction<number, unknown>, clock = virtualClock()) => {
-      const told: string[] = []
-      const onEvent = (event: LogEvent): void => {
-        if (event._tag === 'Defect')
-          told.push(`${String(clock.monotonic())} ${event.where}: ${String(event.error)}`)
-      }
-      const subscription = pull([1, 2, 3, 4, 5, 6], pipeline, { window: 2, clock, onEvent }).subscribe()
-      return { clock, told, subscription }
-    }
-    it('is told once, 10 s after the last movement, and says what to do', async () => {
-      const { clock, told, subscription } = stalled(filter((n: number) => n === 1))
-      // Another one, which is stopped while its timer runs, leaves none.
-      const other = stalled(() => NEVER, clock)
-      await clock.advance(1)
-      other.subscription.unsubscribe()
-      await clock.advance(9_998)
-      expect([told, clock.pending()]).toEqual([[], 1])
-      await clock.advance(1)
-      expect(told).toEqual([
-        expect.stringMatching(
-          /^10000 pull: Error: nothing came out for 10 s, .* 2 items .* filterRight, or give creditOf/,
-        ),
-      ])
-      await clock.advance(100_000)
-      expect(told).toHaveLength(1)
-      subscription.unsubscribe()
-      expect(clock.pending()).toBe(0)
-    })
-
-    it('is no pipeline that is only slow', async () => {
-      const clock = virtualClock()
-      const { told } = stalled(
-        concatMap((n: number) => timer(9_000, toScheduler(clock)).pipe(map(() => n))),
-        clock,
-      )
-      await clock.advance(60_000)
-      expect([told, clock.pending()]).toEqual([[], 0])
-    })
-  })
-
-  it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) =>
-    expect(() => pull([1], asIs, { window })).toThrow(ConfigError),
+it('reports an error of return, and an item that came after the unsubscribe', async () => {
+  const told: LogEvent[] = []
+  const clock = virtualClock({ start: 5 })
+  let answer: (step: IteratorResult<string>) => void = () => undefined
+  const source: AsyncIterable<string> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+      return: () => Promise.reject(new Error('oops')),
+    }),
+  }
+  const options = { clock, onEvent: (event: LogEvent) => told.push(event) }
+  pull(
+    source,
+    map((item: string) => item),
+    options,
   )
+    .subscribe()
+    .unsubscribe()
+  answer({ done: false, value: 'late' })
+  await turns()
+  expect(told).toMatchObject([
+    { _tag: 'Defect', at: 5, where: 'pull: return of the source' },
+    { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
+  ])
+})
 
-  it('is typed from the source to the output', () => {
-    const lengths = pull(
-      ['a'],
-      map((text) => text.length),
-    )
-    expectTypeOf(lengths).toEqualTypeOf<Observable<number>>()
-    const ofTexts = map((text: string) => text)
-    // @ts-expect-error a pipeline for other items
-    pull([1], ofTexts)
+it('iterates again for each subscription', async () => {
+  const pulled = pull([1, 2], tap<number>())
+  expect([await all(pulled), await all(pulled)]).toEqual([
+    [1, 2],
+    [1, 2],
+  ])
+})
+
+describe('counts by default', () => {
+  const numbers = Array.from({ length: 3_000 }, (_, n) => n)
+  const body = (n: number): object => ({ n })
+  const fails = (): number => {
+    throw new Error('planted')
+  }
+  const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
+  const twice = batch({ sizeOf: () => 1, maxCount: 2 })
+  const isEven = filterRight((n: number) => n % 2 === 0)
+  const none = filterRight(() => false)
+  const unwritable = encode<number>(() => 5)
+  const small = memoryOutbox({ maxBytes: 1 })
+  const pipelines: ReadonlyArray<readonly [string, OperatorFunction<number, unknown>]> = [
+    ['an item that was skipped', pipe(lift<number>(), isEven, deliver(memory()))],
+    ['one that a function threw for', pipe(lift<number>(), mapRight(fails), deliver(memory()))],
+    ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
+    ['the members of a batch', pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory()))],
+    ['the items of a batch of any', pipe(batched, deliver(memory()))],
+    ['batches without an outcome', batched],
+    ['batches that were skipped', pipe(batched, none, deliver(memory()))],
+    ['batches of batches', pipe(batched, twice, deliver(memory()))],
+    ['batches that were refused', pipe(batched, deliver(memory(), { outbox: small }))],
+  ]
+  it.each(pipelines)('%s', async (_, pipeline) => {
+    let last = -1
+    const counted = function* (): Iterable<number> {
+      for (const n of numbers) yield (last = n)
+    }
+    // Without the credits it would stop at 20.
+    await all(pull(counted(), pipeline, { window: 20, clock: virtualClock() }))
+    expect(last).toBe(2_999)
   })
+})
+
+describe('a standstill', () => {
+  const stalled = (pipeline: OperatorFunction<number, unknown>, clock = virtualClock()) => {
+    const told: string[] = []
+    const onEvent = (event: LogEvent): void => {
+      if (event._tag === 'Defect')
+        told.push(`${String(clock.monotonic())} ${event.where}: ${String(event.error)}`)
+    }
+    const subscription = pull([1, 2, 3, 4, 5, 6], pipeline, { window: 2, clock, onEvent }).subscribe()
+    return { clock, told, subscription }
+  }
+  it('is told once, 10 s after the last movement, and says what to do', async () => {
+    const { clock, told, subscription } = stalled(filter((n: number) => n === 1))
+    // Another one, which is stopped while its timer runs, leaves none.
+    const other = stalled(() => NEVER, clock)
+    await clock.advance(1)
+    other.subscription.unsubscribe()
+    await clock.advance(9_998)
+    expect([told, clock.pending()]).toEqual([[], 1])
+    await clock.advance(1)
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^10000 pull: Error: nothing came out for 10 s, .* 2 items .* filterRight, or give creditOf/,
+      ),
+    ])
+    await clock.advance(100_000)
+    expect(told).toHaveLength(1)
+    subscription.unsubscribe()
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('is no pipeline that is only slow', async () => {
+    const clock = virtualClock()
+    const { told } = stalled(
+      concatMap((n: number) => timer(9_000, toScheduler(clock)).pipe(map(() => n))),
+      clock,
+    )
+    await clock.advance(60_000)
+    expect([told, clock.pending()]).toEqual([[], 0])
+  })
+})
+
+it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) =>
+  expect(() => pull([1], asIs, { window })).toThrow(ConfigError),
+)
+
+it('is typed from the source to the output', () => {
+  const lengths = pull(
+    ['a'],
+    map((text) => text.length),
+  )
+  expectTypeOf(lengths).toEqualTypeOf<Observable<number>>()
+  const ofTexts = map((text: string) => text)
+  // @ts-expect-error a pipeline for other items
+  pull([1], ofTexts)
 })

@@ -1,0 +1,17 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { ConfigError, type Fault } from '../../src/core/refusal.ts'
+
+/** The paths of the faults of what was decoded. */
+export const pathsIn = (decoded: Either<ReadonlyArray<Fault>, unknown>): ReadonlyArray<string> =>
+  decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
+
+/** The paths of the faults of the ConfigError that this throws; none if it throws nothing. */
+export const faultPaths = (make: () => unknown): ReadonlyArray<string> => {
+  try {
+    make()
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults.map(({ path }) => path)
+    throw error
+  }
+}
