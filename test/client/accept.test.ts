@@ -2,7 +2,7 @@
 import type { Message, ClientOptions } from '../../src/client/index.ts'
 import { showRefusal as show, type Outcome } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { event, open, turn, yes, type World } from './virtual.ts'
+import { busy, event, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 
@@ -40,6 +40,14 @@ describe('when the queue is full', () => {
     const busyWorld = hung({ maxCount: 3, size: 3, overflow: 'dropOldest' })
     await offer(busyWorld, 'a', 'b', 'c', 'd')
     expect(busyWorld.outcomes[0]).toMatchObject({ _tag: 'Dropped', item: { id: 'd' }, reason: 'dropNewest' })
+  })
+
+  it('35: dropOldest drops messages that wait for their retry first', async () => {
+    const world = open({ maxCount: 3, size: 2, overflow: 'dropOldest' }, () => ({ verdict: busy }))
+    await offer(world, 'a', 'b', 'c', 'd')
+    expect(world.outcomes).toMatchObject([{ _tag: 'Dropped', item: { id: 'a' }, attempts: 1 }])
+    await offer(world, 'e', 'f')
+    expect(world.ended()).toEqual(['Dropped a', 'Dropped b', 'Dropped c'])
   })
 })
 
