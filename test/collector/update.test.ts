@@ -91,6 +91,15 @@ describe('update of a collector', () => {
     expect(update(kept)).toEqual(left(closed(undefined)))
   })
 
+  it('refuses settings that go against the options', () => {
+    const kept = hook('Kept', 'http://127.0.0.1:9/')
+    const collector = open({ sources: [web], destinations: [kept] }, { messageIdHeader: 'webhook-id' })
+    const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+    expect(collector.update({ sources: [web], destinations: [{ ...kept, standardSecret }] })).toMatchObject({
+      left: [{ path: expect.stringMatching(/^destinations\[0\]\./) as unknown }],
+    })
+  })
+
   it('takes a destination back that still sends what waits, and keeps its toggle', async () => {
     const receiver = await receive([
       { do: 'status', code: 503 },
