@@ -16,7 +16,7 @@ import type { SinkCall, Reply } from '../../src/testing/index.ts'
 import { event, yes } from '../client/virtual.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 
-const open: OpenClient = (options) => createClient('a key', options)
+export const open: OpenClient = (options) => createClient('a key', options)
 
 /** Answers after 3 ms, and fails every other time. */
 const failingOutbox = (clock: Clock | undefined): Outbox<Message> => {

@@ -15,49 +15,36 @@ const changed = <T>(
 ): AsyncIterable<T> => ({ [Symbol.asyncIterator]: () => change(iteratorOf(source)) })
 
 itCatches<MakePull>('pull', pullLaws, {
-  'the window has one more': [
-    'U1',
-    (source, pipeline, options) => pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
-  ],
-  'it completes when its source fails': [
-    'U3',
-    (source, pipeline, options) =>
-      pull(
-        changed(source, (iterator) => ({
-          next: async () => {
-            try {
-              return await iterator.next()
-            } catch {
-              return { done: true, value: undefined }
-            }
-          },
-        })),
-        pipeline,
-        options,
-      ),
-  ],
-  'it does not call return': [
-    'U4',
-    (source, pipeline, options) =>
-      pull(
-        changed(source, (iterator) => ({ next: async () => iterator.next() })),
-        pipeline,
-        options,
-      ),
-  ],
-  'it reads on after an unsubscribe': [
-    'U4',
-    (source, pipeline, options) =>
-      new Observable((subscriber) => {
-        pull(source, pipeline, options).subscribe({
-          next: (output) => subscriber.next(output),
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        })
-      }),
-  ],
-  'it takes one item at a time': [
-    'U5',
-    (source, pipeline, options) => pull(source, pipeline, { ...options, window: 3, creditOf: () => 3 }),
-  ],
+  'U1: the window has one more': (source, pipeline, options) =>
+    pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
+  'U3: it completes when its source fails': (source, pipeline, options) =>
+    pull(
+      changed(source, (iterator) => ({
+        next: async () => {
+          try {
+            return await iterator.next()
+          } catch {
+            return { done: true, value: undefined }
+          }
+        },
+      })),
+      pipeline,
+      options,
+    ),
+  'U4: it does not call return': (source, pipeline, options) =>
+    pull(
+      changed(source, (iterator) => ({ next: async () => iterator.next() })),
+      pipeline,
+      options,
+    ),
+  'U4: it reads on after an unsubscribe': (source, pipeline, options) =>
+    new Observable((subscriber) => {
+      pull(source, pipeline, options).subscribe({
+        next: (output) => subscriber.next(output),
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      })
+    }),
+  'U5: it takes one item at a time': (source, pipeline, options) =>
+    pull(source, pipeline, { ...options, window: 3, creditOf: () => 3 }),
 })

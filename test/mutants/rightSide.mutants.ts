@@ -27,41 +27,29 @@ const unordered: RightSide['enrich'] = (change, options) =>
   }, options?.concurrency ?? 16)
 
 itCatches<RightSide>('operators for the right side', rightSideLaws, {
-  'a throw ends the stream of mapRight': ['L1', { ...whole, ...careless }],
-  'a throw ends the stream of tapRight': ['L3', { ...whole, ...careless }],
-  'filterRight drops without a word': [
-    'L2',
-    {
-      ...whole,
-      // The mutant breaks what the type says.
-      filterRight: ((isWanted: (item: unknown) => boolean) =>
-        mergeMap((each: { _tag: string; right: unknown }) =>
-          each._tag === 'Left' || isWanted(each.right) ? [each] : [],
-        )) as unknown as RightSide['filterRight'],
-    },
-  ],
-  'flatMapRight passes a left as its item': [
-    'L6',
-    {
-      ...whole,
-      // The mutant breaks what the type says.
-      flatMapRight: ((change: (item: unknown) => unknown) =>
-        mapRight((item) => ({ answer: change(item) }))) as unknown as RightSide['flatMapRight'],
-    },
-  ],
-  'mapRight passes a promise as its item': [
-    'L7',
-    {
-      ...whole,
-      mapRight: (change) => flatMapRight((item) => right(change(item))),
-    },
-  ],
-  'enrich loses the order': ['L4', { ...whole, enrich: unordered }],
-  'enrich starts one too many': [
-    'L5',
-    {
-      ...whole,
-      enrich: (change, options) => enrich(change, { concurrency: (options?.concurrency ?? 16) + 1 }),
-    },
-  ],
+  'L1: a throw ends the stream of mapRight': { ...whole, ...careless },
+  'L3: a throw ends the stream of tapRight': { ...whole, ...careless },
+  'L2: filterRight drops without a word': {
+    ...whole,
+    // The mutant breaks what the type says.
+    filterRight: ((isWanted: (item: unknown) => boolean) =>
+      mergeMap((each: { _tag: string; right: unknown }) =>
+        each._tag === 'Left' || isWanted(each.right) ? [each] : [],
+      )) as unknown as RightSide['filterRight'],
+  },
+  'L6: flatMapRight passes a left as its item': {
+    ...whole,
+    // The mutant breaks what the type says.
+    flatMapRight: ((change: (item: unknown) => unknown) =>
+      mapRight((item) => ({ answer: change(item) }))) as unknown as RightSide['flatMapRight'],
+  },
+  'L7: mapRight passes a promise as its item': {
+    ...whole,
+    mapRight: (change) => flatMapRight((item) => right(change(item))),
+  },
+  'L4: enrich loses the order': { ...whole, enrich: unordered },
+  'L5: enrich starts one too many': {
+    ...whole,
+    enrich: (change, options) => enrich(change, { concurrency: (options?.concurrency ?? 16) + 1 }),
+  },
 })
