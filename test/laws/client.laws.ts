@@ -14,7 +14,7 @@ import { sharedStore } from '../support/sharedStore.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import type { SinkCall, Reply } from '../../src/testing/index.ts'
 import { event, yes } from '../client/virtual.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export const open: OpenClient = (options) => createClient('a key', options)
 
@@ -48,8 +48,7 @@ describe.each<[string, OpenClient]>([
 
 // What the published laws do not see: bounds, deadlines, Retry-After, batches that are divided, times of a flush.
 
-type Of<A> = A extends fc.Arbitrary<infer T> ? T : never
-type Step = Of<typeof step>
+type Step = Drawn<typeof step>
 
 const step = fc.record({
   answer: fc.constantFrom(...(['ok', 'ok', 'busy', 'busy', 'wait', 'hang', 'few'] as const)),
@@ -83,7 +82,7 @@ const world = fc.record({
   closeWithin: fc.constantFrom(0, 1_000, 30_000),
   seed: fc.nat(),
 })
-type World = Of<typeof world>
+type World = Drawn<typeof world>
 
 /** How long a `wait` asks for, and the largest message here, in bytes. */
 const RETRY_AFTER = 700
@@ -266,7 +265,7 @@ const crash = fc.record({
 })
 
 /** What was on the disk at a crash ends, in this client or in the next one; nothing is left on the disk. */
-export const crashLaw = (make: OpenClient): fc.IAsyncProperty<[Of<typeof crash>]> =>
+export const crashLaw = (make: OpenClient): fc.IAsyncProperty<[Drawn<typeof crash>]> =>
   fc.asyncProperty(crash, async ({ sends, size, latency, isDown, crashAt, seed }) => {
     const clock = virtualClock()
     const store = sharedStore<Message>(clock, { latency, leaseTime: 0 })

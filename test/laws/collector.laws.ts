@@ -8,7 +8,7 @@ import type { Event } from '../../src/event/index.ts'
 import type { Payload } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { ask, basic } from '../collector/kit.ts'
-import { lawTable, same } from '../support/check.ts'
+import { lawTable, same, type Drawn } from '../support/check.ts'
 import { runs } from '../support/runs.ts'
 
 export type CreateCollector = (settings: CollectorSettings, options: CollectorOptions) => Collector
@@ -60,9 +60,8 @@ const world = fc.record({
   whenFull: fc.constantFrom('deadLetter' as const, 'deadLetter' as const, 'refuse' as const),
 })
 
-type Valued<A> = A extends fc.Arbitrary<infer V> ? V : never
-type World = Valued<typeof world>
-type Message = Valued<typeof message>
+type World = Drawn<typeof world>
+type Message = Drawn<typeof message>
 type Act = World['acts'][number]
 type Target = World['targets'][number]
 

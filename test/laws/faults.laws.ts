@@ -30,7 +30,7 @@ const world = fc.record({
 interface Item {
   readonly id: string
 }
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 const play = async ({ part, hasStore, faults, items, waits }: World) => {
   const calls = new Map<Place, number>()

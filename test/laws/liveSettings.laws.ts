@@ -7,7 +7,7 @@ import type { Event } from '../../src/event/index.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export type OpenLive = (...given: Required<Parameters<typeof openOver>>) => ReturnType<typeof openOver>
 
@@ -38,7 +38,7 @@ const world = fc.record({
   commands,
   concurrency: fc.constantFrom(1, 2),
 })
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 const verdictOf = (how: World['answers'][number]['how'], now: number): Verdict => {
   if (how === 'yes') return right({ sink: 'url', status: 200 })

@@ -17,6 +17,7 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
+import type { Drawn } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
 
 type Answer = 'ok' | 'refuse' | 'once' | 'busy'
@@ -61,7 +62,7 @@ const attemptsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
 const attemptsLost = ({ told, asked }: Life): boolean =>
   attemptsIn(told).toSorted().join() !== asked.toSorted().join()
 
-const play = async (steps: ReadonlyArray<typeof step extends fc.Arbitrary<infer S> ? S : never>) => {
+const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
   const path = newFolder()
   const lives: Life[] = []
   const answers = new Map<string, Answer>()

@@ -14,7 +14,7 @@ import { ownContext } from '../../src/core/ownContext.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { openOver, track } from '../destination/virtual.ts'
-import { collectGarbage } from '../support/check.ts'
+import { collectGarbage, type Drawn } from '../support/check.ts'
 import { runs } from '../support/runs.ts'
 
 const stores = new AsyncLocalStorage<string>()
@@ -32,7 +32,7 @@ const world = fc.record({
   isSlowStore: fc.boolean(),
   redrives: fc.boolean(),
 })
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 /** Logged while a call is checked: in the caller's context. */
 const OF_CALLS = new Set(['Accepted', 'NotAccepted', 'UnknownKeys'])

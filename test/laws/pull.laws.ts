@@ -4,7 +4,7 @@ import { it } from 'vitest'
 import { toScheduler } from '../../src/index.ts'
 import { pull, type PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export type MakePull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
@@ -12,7 +12,7 @@ export type MakePull = <T, R>(
   options: PullOptions<R>,
 ) => Observable<R>
 
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 const world = fc.record({
   window: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 300 })),

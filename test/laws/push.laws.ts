@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { it } from 'vitest'
 import { push, type NotTaken, type Push, type PushOptions } from '../../src/sources/push.ts'
-import { holds, lawTable, same, turns } from '../support/check.ts'
+import { holds, lawTable, same, turns, type Drawn } from '../support/check.ts'
 
 export interface Item {
   readonly n: number
@@ -10,13 +10,6 @@ export interface Item {
 }
 
 export type MakePush = (options: PushOptions<Item>) => Push<Item>
-
-interface World {
-  readonly maxCount: number
-  readonly maxBytes: number
-  readonly overflow: 'error' | 'dropNewest' | 'dropOldest'
-  readonly commands: ReadonlyArray<Command>
-}
 
 const size = fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(0, 1, 30, NaN, -1))
 
@@ -32,14 +25,15 @@ const command = fc.record({
   times: fc.integer({ min: 1, max: 4 }),
   later: fc.option(fc.nat({ max: 12 })),
 })
-type Command = ReturnType<typeof command.generate>['value']
+type Command = Drawn<typeof command>
 
-const world: fc.Arbitrary<World> = fc.record({
+const world = fc.record({
   maxCount: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(12)),
   maxBytes: fc.constantFrom(12, 20, 1_000_000),
   overflow: fc.constantFrom('error' as const, 'error' as const, 'dropNewest' as const, 'dropOldest' as const),
   commands: fc.array(command, { maxLength: 30, size: 'max' }),
 })
+type World = Drawn<typeof world>
 
 /** What a source shows after a command. */
 interface Shown {

@@ -5,6 +5,7 @@ import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 import { breakerLaws, type MakeBreaker } from '../laws/circuitBreaker.laws.ts'
 import { dedupeLaws, rateLimitLaws, routeLaws } from '../laws/memoryLayers.laws.ts'
 import type { MakeDedupe, MakeRateLimit, MakeRoute } from '../laws/memoryLayers.laws.ts'
+import type { Item } from '../laws/deliveries.ts'
 import { nestedLaws } from '../laws/routing.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
@@ -36,12 +37,14 @@ itCatches<MakeBreaker>('the circuit breaker', breakerLaws, {
     withCircuitBreaker({ failures: failures + 1, openTimeout }),
 })
 
+const keyOf = ({ key }: Item): number => key
+
 itCatches<MakeDedupe>('dedupe', dedupeLaws, {
   'D1: repeats in flight are sent': () => (sink) => sink,
   'D2: the window is too short': (window, maxKeys) =>
-    withDedupe({ keyOf: Number, keyTimeout: Math.ceil(window / 2), maxCount: maxKeys }),
+    withDedupe({ keyOf, keyTimeout: Math.ceil(window / 2), maxCount: maxKeys }),
   'D4: it remembers more than it may': (window, maxKeys) =>
-    withDedupe({ keyOf: Number, keyTimeout: window, maxCount: maxKeys + 1 }),
+    withDedupe({ keyOf, keyTimeout: window, maxCount: maxKeys + 1 }),
 })
 
 itCatches<MakeRoute>('route', routeLaws, {
