@@ -83,25 +83,8 @@ const endOf = ({ destination, outcome }: DestinationOutcome): string => {
   return `${isDeletion ? 'delete' : outcome.item.id} ${isDead ? 'dead' : outcome._tag} at ${destination}`
 }
 
-/** What a collector shows, and what the model expects of it. */
-interface Trace {
-  /** What each act answers: a post its status, counts and refused indexes. */
-  readonly answers: unknown[]
-  /** After each act. */
-  readonly counts: unknown[]
-  readonly ends: string[]
-  readonly abandoned: Readonly<Record<string, number>>
-}
-
-/** Sent to two destinations, an event has one text. */
-interface Played extends Trace {
-  readonly texts: ReadonlyArray<readonly [id: string, text: string | undefined]>
-  readonly waiting: ReadonlyArray<number>
-  readonly timersLeft: number
-}
-
 /** Plays a world to its end, which is a while after its close. */
-const play = async (create: CreateCollector, given: World): Promise<Played> => {
+const play = async (create: CreateCollector, given: World) => {
   const clock = virtualClock()
   let made = 0
   const collector = create(
@@ -145,8 +128,8 @@ const play = async (create: CreateCollector, given: World): Promise<Played> => {
     return accepted
   }
 
-  const answers: unknown[] = []
-  const counts: unknown[] = []
+  /** What each act answers: a post its status, counts and refused indexes. The counts stand after each act. */
+  const [answers, counts]: [unknown[], unknown[]] = [[], []]
   for (const [at, act] of given.acts.entries()) {
     answers.push(await perform(act, at))
     const { reasons, sources, destinations, ...all } = collector.stats()
@@ -176,7 +159,7 @@ const wants = (name: string, switches: Readonly<Record<string, unknown>>): boole
   (name in switches ? switches[name] : switches['All']) !== false
 
 /** What the acts of a world lead to. */
-const model = (given: World): Trace => {
+const model = (given: World) => {
   const { targets, maxCount, whenFull } = given
   const enabled = new Map(targets.map(({ name, enabled: isEnabled }) => [name, isEnabled]))
   const waiting = new Map(targets.map(({ name }) => [name, 0]))

@@ -85,8 +85,8 @@ const play = async ({ part, callers, isSlowStore, redrives }: World) => {
   if (part === 'collector') await Promise.all(answers)
   await stores.run('caller idle', async () => {
     await made.rest()
-    if (redrives && 'redrive' in made) {
-      await made.redrive(() => true)
+    if (redrives && 'redriveAll' in made) {
+      await made.redriveAll()
       await made.rest()
     }
     await made.close()

@@ -164,8 +164,7 @@ const play = async (make: MakePush, asked: World) => {
         })
         return
       }
-      case 'end':
-      case 'leave':
+      default:
         hasEnded = true
         if (each.do === 'leave') list.leave()
         list.end()

@@ -22,15 +22,6 @@ type Command =
   | { readonly do: 'tick'; readonly number: number }
   | { readonly do: 'wall'; readonly number: number }
 
-interface Seen {
-  /** Number of the timer, monotonic time, wall time. */
-  readonly ran: ReadonlyArray<readonly [number, number, number]>
-  /** After each command of the test. */
-  readonly pending: ReadonlyArray<number>
-  readonly monotonic: number
-  readonly now: number
-}
-
 const START = 1_000_000
 
 const { inner } = fc.letrec<{ inner: Command }>((tie) => ({
@@ -58,40 +49,31 @@ const command = fc.oneof(
 )
 const commands: fc.Arbitrary<ReadonlyArray<Command>> = fc.array(command, { maxLength: 25, size: 'max' })
 
-/** Does what a command says. A `tick` is done by `move`. */
-const doer = (
-  clock: Ticked,
-  ran: Array<readonly [number, number, number]>,
-  move: (ms: number) => unknown,
-) => {
-  const cancels: Cancel[] = []
-  const obey = (command: Command): unknown => {
-    if (command.do === 'cancel') return cancels[command.number]?.()
-    if (command.do === 'tick') return move(command.number)
-    if (command.do === 'wall') {
-      clock.wall(command.number)
-      return undefined
-    }
-    for (let left = command.count; left > 0; left--) {
-      const number = cancels.length
-      const task = (): void => {
-        ran.push([number, clock.monotonic(), clock.now()])
-        if (left === 1) command.then.forEach(obey)
-      }
-      cancels.push(clock.schedule(command.delay, task))
-    }
-    return undefined
-  }
-  return obey
-}
-
+/** Does what commands say. A `tick` is done by `move`. */
 const play = async <C extends Ticked>(
   clock: C,
   all: ReadonlyArray<Command>,
   move: (clock: C, ms: number) => unknown,
-): Promise<Seen> => {
+) => {
+  /** Number of the timer, monotonic time, wall time. */
   const ran: Array<readonly [number, number, number]> = []
-  const obey = doer(clock, ran, (ms) => move(clock, ms))
+  const cancels: Cancel[] = []
+  const schedule = (delay: number, then: ReadonlyArray<Command>): void => {
+    const number = cancels.length
+    const task = (): void => {
+      ran.push([number, clock.monotonic(), clock.now()])
+      then.forEach(obey)
+    }
+    cancels.push(clock.schedule(delay, task))
+  }
+  const obey = (command: Command): unknown => {
+    if (command.do === 'cancel') return cancels[command.number]?.()
+    if (command.do === 'tick') return move(clock, command.number)
+    if (command.do === 'wall') return clock.wall(command.number)
+    const { count, delay, then } = command
+    for (let left = count; left > 0; left--) schedule(delay, left === 1 ? then : [])
+    return undefined
+  }
   const pending: number[] = []
   for (const command of all) {
     await obey(command)
@@ -117,9 +99,7 @@ const listClock = (start: number): Ticked => {
     schedule: (delay, task) => {
       const timer = { due: elapsed + (delay > 0 ? Math.ceil(delay) : 0), task, waits: true }
       timers.push(timer)
-      return () => {
-        timer.waits = false
-      }
+      return () => void (timer.waits = false)
     },
     tick: (ms) => {
       const target = elapsed + ms
@@ -131,9 +111,7 @@ const listClock = (start: number): Ticked => {
       elapsed = target
     },
     pending: () => timers.filter(({ waits }) => waits).length,
-    wall: (shift) => {
-      shifted += shift
-    },
+    wall: (shift) => void (shifted += shift),
   }
 }
 

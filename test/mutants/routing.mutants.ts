@@ -1,31 +1,9 @@
-import { failover, route, toAll, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'
-import { makeLayer } from '../../src/sink/layer.ts'
-import { propertyOf } from '../../src/testing/laws/index.ts'
-import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
+import { route, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'
 import { breakerLaws, type MakeBreaker } from '../laws/circuitBreaker.laws.ts'
 import { dedupeLaws, rateLimitLaws, routeLaws } from '../laws/memoryLayers.laws.ts'
 import type { MakeDedupe, MakeRateLimit, MakeRoute } from '../laws/memoryLayers.laws.ts'
 import type { Item } from '../laws/deliveries.ts'
-import { nestedLaws } from '../laws/routing.laws.ts'
 import { itCatches } from '../support/mutants.ts'
-
-/** A failover that does not know which of its sinks failed. */
-const forgetting: MakeCombination = (sinks) =>
-  makeLayer(
-    failover(sinks),
-    (subscribe) => (item, attempt, observer) =>
-      subscribe(item, { ...attempt, lastFailure: undefined }, observer),
-  )
-
-const all: MakeCombination = (sinks) => toAll(sinks)
-
-const nested = (make: MakeCombination) =>
-  nestedLaws(make, all).map((law) => ({ id: `${law.id} `, property: propertyOf(law) }))
-
-itCatches<MakeCombination>('nested combinations', nested, {
-  'nested/group-asked-once: the inner one forgets': forgetting,
-  'nested/group-asked-once: the inner one wants all': all,
-})
 
 itCatches<MakeRateLimit>('the rate limit', rateLimitLaws, {
   'R1: one too many starts at once': (perSecond, burst) => withRateLimit({ perSecond, burst: burst + 1 }),

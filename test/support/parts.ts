@@ -59,7 +59,8 @@ export const parts = {
     const outbox = store && { outbox: store<Payload<Event>>() }
     const made = openOver([target(idOf)], { ...options, ...outbox, logger: false })
     made.outcomes$.subscribe(({ _tag, item }) => ended(_tag, item.id))
-    return { ...made, rest: made.idle, call: (id: string) => made.send(track(id)) }
+    const redriveAll = () => made.redrive(() => true)
+    return { ...made, rest: made.idle, redriveAll, call: (id: string) => made.send(track(id)) }
   },
   client: ({ target, store, ended, client, ...options }: PartOptions) => {
     const outbox = store && { outbox: store<Message>() }
