@@ -112,24 +112,13 @@ const play = async (make: OpenClient, given: World) => {
     reply: ({ members }, _attempt, index) => {
       most.running = Math.max(most.running, sink.running() + 1)
       const each = script[Math.min(index, script.length - 1)] ?? { answer: 'hang', after: 0 }
-      return replyOf(
-        each,
-        members.some(({ id }) => bad.has(id)),
-        members.length,
-        clock.now(),
-      )
+      const isPoisoned = members.some(({ id }) => bad.has(id))
+      return replyOf(each, isPoisoned, members.length, clock.now())
     },
   })
   const client = make({
-    ...limits,
-    ...{
-      sink,
-      clock,
-      random: seededRandom(seed),
-      maxMessageBytes: MAX_MESSAGE,
-      logger: false,
-      drainOnExit: false,
-    },
+    ...{ ...limits, sink, clock, random: seededRandom(seed), maxMessageBytes: MAX_MESSAGE },
+    ...{ logger: false, drainOnExit: false },
     retry: both(capDelay(2_000)(exponential({ base: 100 })), both(deadline(window), respectRetryAfter)),
   })
   const send = (size: number, onDrop = false): void => {
@@ -161,18 +150,8 @@ const play = async (make: OpenClient, given: World) => {
   const { totals } = await clock.run(client.close({ timeout: closeWithin }))
   const closedAt = clock.monotonic()
   await clock.settle()
-  return {
-    sent,
-    ended,
-    flushed,
-    most,
-    totals,
-    closeAsked,
-    closedAt,
-    bad,
-    calls: sink.calls,
-    stats: client.stats(),
-  }
+  const times = { closeAsked, closedAt }
+  return { sent, ended, flushed, most, totals, ...times, bad, calls: sink.calls, stats: client.stats() }
 }
 
 const idsOf = ({ item }: SinkCall<SentBatch>): ReadonlyArray<string> => item.members.map(({ id }) => id)

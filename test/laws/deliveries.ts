@@ -195,9 +195,8 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
     const until = clock.now() + (step.within ?? Infinity)
     const attempt = { ...onlyAttempt, until, clock: timers.clock }
     const one: (typeof ran)[number] = {
-      ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], cancelled: undefined },
-      ...{ ranAfterCancel: false },
-      ...{ started: undefined, replied: undefined, ended: undefined },
+      ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], ranAfterCancel: false },
+      ...{ cancelled: undefined, started: undefined, replied: undefined, ended: undefined },
     }
     ran.push(one)
     const hear = (what: Heard['what'], verdict?: Verdict): void => {

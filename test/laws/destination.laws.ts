@@ -112,17 +112,8 @@ const play = async (
   const left = [...sinks.map((sink) => sink.running()), clock.pending()]
   await clock.advance(100_000)
   const calls = sinks.flatMap((sink) => sink.calls)
-  return {
-    calls,
-    mostRunning,
-    ended,
-    accepted,
-    keysAsked,
-    closing,
-    closeTook,
-    closedAt: closeAsked + closeTook,
-    left,
-  }
+  const times = { closeTook, closedAt: closeAsked + closeTook }
+  return { calls, mostRunning, ended, accepted, keysAsked, closing, ...times, left }
 }
 
 export const destinationLaws = lawTable(world, play, {

@@ -11,13 +11,11 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { ownContext } from '../../src/core/ownContext.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { collectGarbage, type Drawn } from '../support/check.ts'
+import { collectGarbage, turns, type Drawn } from '../support/check.ts'
 import { parts } from '../support/parts.ts'
 import { runs } from '../support/runs.ts'
 
 const stores = new AsyncLocalStorage<string>()
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const world = fc.record({
   part: fc.constantFrom('deliver', 'destination', 'client', 'collector'),
@@ -39,11 +37,11 @@ const slow = <A>(outbox: Outbox<A>): Outbox<A> => ({
   ...outbox,
   enqueue: async (items) => {
     const answers = await outbox.enqueue(items)
-    await turn()
+    await turns()
     return answers
   },
   ack: async (list) => {
-    await turn()
+    await turns()
     await outbox.ack(list)
   },
 })
@@ -65,7 +63,7 @@ const play = async ({ part, callers, isSlowStore, redrives }: World) => {
   const target = <A>(idOf: (item: A) => string): Sink<A> =>
     sink<A>('s', async (item) => {
       const id = idOf(item)
-      if (callers[Number(id.slice(1))]?.isAtOnce !== true) await turn()
+      if (callers[Number(id.slice(1))]?.isAtOnce !== true) await turns()
       return answer(id)
     })
   const retry = both(exponential({ base: 1, factor: 1 }), limitRetries(redrives ? 0 : 3))
@@ -169,11 +167,11 @@ describe('the store of a caller', () => {
       const outcome = new Promise<void>((resolve) => (ended = resolve))
       const retry = exponential({ base: 1, factor: 1 })
       const { call, close } = parts[part]({ target, retry, ended: () => ended() })
-      const request = (() => {
-        const given = { body: 'x' }
-        requests.run(given, () => void call('a'))
-        return new WeakRef(given)
-      })()
+      const callIn = (request: object) => {
+        requests.run(request, () => void call('a'))
+        return new WeakRef(request)
+      }
+      const request = callIn({ body: 'x' })
       await outcome
       await collectGarbage()
       expect([attempts, request.deref()]).toEqual([2, undefined])

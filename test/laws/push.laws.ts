@@ -35,20 +35,13 @@ const world = fc.record({
 })
 type World = Drawn<typeof world>
 
-/** What a source shows after a command. */
-interface Shown {
-  readonly answers: ReadonlyArray<string>
-  readonly read: ReadonlyArray<number>
-  readonly lost: ReadonlyArray<string>
-  /** Readers that wait for an item. */
-  readonly readers: number
-  readonly stats: ReturnType<Push<Item>['stats']>
-}
+/** What a source shows: its answers, what was read and lost, and how many readers wait. */
+const nothing = () => ({ answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 })
 
 /** What a plain list shows. */
 const plainList = ({ maxCount, maxBytes, overflow }: World) => {
   const held: Item[] = []
-  const shown = { answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 }
+  const shown = nothing()
   const counts = { accepted: 0, taken: 0, dropped: 0, abandoned: 0, refused: 0 }
   let hasEnded = false
   const bytes = (): number => held.reduce((sum, item) => sum + item.size, 0)
@@ -102,10 +95,11 @@ const plainList = ({ maxCount, maxBytes, overflow }: World) => {
       counts.abandoned += held.length
       for (const item of held.splice(0)) lose(item, 'Abandoned')
     },
-    shown: (): Shown =>
-      structuredClone({ ...shown, stats: { ...counts, waiting: held.length, bytes: bytes() } }),
+    shown: () => structuredClone({ ...shown, stats: { ...counts, waiting: held.length, bytes: bytes() } }),
   }
 }
+
+type Shown = ReturnType<ReturnType<typeof plainList>['shown']>
 
 const answerOf = (answer: Either<NotTaken, void>): string => {
   if (answer._tag === 'Right') return 'taken'
@@ -116,10 +110,10 @@ const answerOf = (answer: Either<NotTaken, void>): string => {
 const play = async (make: MakePush, asked: World) => {
   const { commands, ...options } = asked
   /** After each command, when everything has settled. */
-  const after: Array<{ readonly shown: Shown; readonly expected: Shown; readonly notReady: number }> = []
+  const after: Array<{ shown: Shown; expected: Shown; notReady: number }> = []
   /** Callers of `ready`, in the order in which it resolved, and whether there was room then. */
   const trace = { after, ready: [] as number[], readyWithRoom: [] as boolean[] }
-  const shown = { answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 }
+  const shown = nothing()
   const list = plainList(asked)
   let offered = 0
   let waiters = 0

@@ -7,6 +7,7 @@ import type { ClientOptions } from '../../src/client/index.ts'
 import { refused, retryable, type Verdict } from '../../src/index.ts'
 import { capDelay, exponential } from '../../src/policy/index.ts'
 import { delivered } from '../../src/core/outcome.ts'
+import { withDelivery } from '../../src/testing/laws/brokenParts.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
 import { crashLaw, open, ownClientLaws } from '../laws/client.laws.ts'
 import { altering, itCatches } from '../support/mutants.ts'
@@ -19,17 +20,7 @@ const withOptions =
 const changed = altering(open)
 
 const answering = (change: (verdict: Verdict) => Verdict): OpenClient =>
-  withOptions(({ sink }) =>
-    sink === undefined
-      ? {}
-      : {
-          sink: {
-            name: sink.name,
-            close: sink.close,
-            deliver: (batch, attempt) => sink.deliver(batch, attempt).pipe(map(change)),
-          },
-        },
-  )
+  withOptions(({ sink }) => (sink === undefined ? {} : { sink: withDelivery(sink, map(change)) }))
 
 itCatches<OpenClient>('a client', ownClientLaws, {
   'full: it puts too few messages into a batch': withOptions(({ size = 20 }) => ({
