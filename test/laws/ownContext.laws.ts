@@ -8,7 +8,6 @@ import { onlyAttempt, retryable, sink, type Sink } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { ownContext } from '../../src/core/ownContext.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { collectGarbage, turns, type Drawn } from '../support/check.ts'
@@ -135,18 +134,6 @@ it('a connection answers in the context of its sink, and not in that of its firs
   expect(receiver.received).toHaveLength(2)
   await hook.close()
   await receiver.close()
-})
-
-it('an own context can be entered from within another one', () => {
-  const [outer, inner] = ['outer', 'inner'].map((name) => stores.run(name, ownContext))
-  const seen: Array<string | undefined> = []
-  const look = (): void => void seen.push(stores.getStore())
-  outer?.(() => {
-    look()
-    inner?.(look)
-    look()
-  })
-  expect(seen).toEqual(['outer', 'inner', 'outer'])
 })
 
 describe('the store of a caller', () => {

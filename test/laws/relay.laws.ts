@@ -109,15 +109,8 @@ const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
     })
     // Without it the store is its own, and it counts what it finds there.
     const { watch: _, ...outbox } = view.outbox
-    return makeRelay({
-      sink: counted,
-      outbox,
-      retry: policy,
-      clock,
-      random,
-      shape: one(maxInFlight),
-      ended: () => undefined,
-    })
+    const options = { retry: policy, clock, random, shape: one<number>(maxInFlight), ended: () => undefined }
+    return makeRelay({ sink: counted, outbox, ...options })
   }
 
   let work = boot()
@@ -130,19 +123,17 @@ const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
   }
   /** A store that crashed never answers. */
   const unanswered = (): void => undefined
+  const crash = (): void => {
+    life++
+    view.kill()
+    work.abort(() => undefined)
+    busy = 0
+    view = store.open()
+    work = boot()
+  }
   const events = [
     ...items.map((at, item) => ({ at, run: () => void offer(item).catch(unanswered) })),
-    ...crashes.map((at) => ({
-      at,
-      run: () => {
-        life++
-        view.kill()
-        work.abort(() => undefined)
-        busy = 0
-        view = store.open()
-        work = boot()
-      },
-    })),
+    ...crashes.map((at) => ({ at, run: crash })),
   ].sort((a, b) => a.at - b.at)
   let now = 0
   for (const event of events) {
