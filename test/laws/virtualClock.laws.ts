@@ -69,7 +69,10 @@ const play = async <C extends Ticked>(
   const obey = (command: Command): unknown => {
     if (command.do === 'cancel') return cancels[command.number]?.()
     if (command.do === 'tick') return move(clock, command.number)
-    if (command.do === 'wall') return clock.wall(command.number)
+    if (command.do === 'wall') {
+      clock.wall(command.number)
+      return undefined
+    }
     const { count, delay, then } = command
     for (let left = count; left > 0; left--) schedule(delay, left === 1 ? then : [])
     return undefined

@@ -20,5 +20,5 @@ export const textsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =
 export const decoded = <A>(codec: t.Type<A, unknown>, input: unknown): A => {
   const read = codec.decode(input)
   if (read._tag === 'Right') return read.right
-  throw new Error(`${textsIn(codec, input).join('; ')}: ${String(JSON.stringify(input)).slice(0, 200)}`)
+  throw new Error(textsIn(codec, input).join('; '))
 }
