@@ -1,7 +1,7 @@
 import { Subject, debounceTime, interval, take, timer } from 'rxjs'
 import { expect, it, test } from 'vitest'
-import { backgroundClock, nextTurn, perClock, steady, systemClock } from '../../src/core/clock.ts'
-import { toScheduler } from '../../src/core/clock.ts'
+import { backgroundClock, nextTurn, perClock, steady } from '../../src/core/clock.ts'
+import { systemClock, toScheduler } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const world = () => {
@@ -86,16 +86,11 @@ it('throws what work throws, and does not run it again', () => {
 
 it('nextTurn runs after the promise jobs of this turn, in order, and not when cancelled', async () => {
   const log: string[] = []
-  const done = new Promise<void>((resolve) => {
-    nextTurn(() => log.push('first'))
-    const cancel = nextTurn(() => log.push('cancelled'))
-    nextTurn(() => {
-      log.push('second')
-      resolve()
-    })
-    cancel()
-    cancel()
-  })
+  nextTurn(() => log.push('first'))
+  const cancel = nextTurn(() => log.push('cancelled'))
+  const done = new Promise<void>((resolve) => nextTurn(resolve)).then(() => log.push('second'))
+  cancel()
+  cancel()
   log.push('now')
   void Promise.resolve().then(() => log.push('job'))
   await done

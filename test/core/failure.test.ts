@@ -89,16 +89,10 @@ class Hostile extends Error {
 it.each([
   ['the message of an error', new Error('broken pipe'), 'broken pipe'],
   ['its name, when it says nothing', new RangeError(''), 'RangeError'],
-  [
-    'its cause too',
-    new Error('fetch failed', { cause: new Error('ECONNREFUSED') }),
-    'fetch failed: ECONNREFUSED',
-  ],
+  ['its cause too', new Error('fetch failed', { cause: new Error('reset') }), 'fetch failed: reset'],
   ['a text as it is', 'broken', 'broken'],
   ['nothing at all', undefined, 'undefined'],
   ['what cannot be turned into text', Object.create(null), 'an error that cannot be read'],
   ['an error that throws', new Hostile(), 'an error that cannot be read'],
+  ['at most 300 characters', new Error('x'.repeat(100_000)), `${'x'.repeat(300)}…`],
 ])('messageOf: %s', (_name, error, message) => expect(messageOf(error)).toBe(message))
-
-it('messageOf: never more than 300 characters, however much was said', () =>
-  expect(messageOf(new Error('x'.repeat(100_000)))).toBe(`${'x'.repeat(300)}…`))

@@ -1,13 +1,7 @@
 import * as t from 'io-ts'
 import * as fc from 'fast-check'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { faultsOf } from '../../src/event/codecFaults.ts'
-
-const said = <A>(codec: t.Type<A, unknown>, input: unknown): ReadonlyArray<string> => {
-  const decoded = codec.decode(input)
-  return isLeft(decoded) ? faultsOf(decoded.left).map(({ path, message }) => `${path}: ${message}`) : ['fine']
-}
+import { textsIn } from '../support/decoded.ts'
 
 const Port = t.brand(
   t.number,
@@ -97,7 +91,7 @@ const cases: ReadonlyArray<
 
 it.each(cases.map(([about, ...rest]) => [about, rest] as const))(
   'faultsOf names %s',
-  (_, [codec, input, ...expected]) => expect(said(codec, input)).toEqual(expected),
+  (_, [codec, input, ...expected]) => expect(textsIn(codec, input)).toEqual(expected),
 )
 
 it('never shows a value, and never throws', () => {
@@ -120,7 +114,7 @@ it('never shows a value, and never throws', () => {
   )
   fc.assert(
     fc.property(input, (each) => {
-      const text = said(codec, each)
+      const text = textsIn(codec, each)
         .join('\n')
         .replace(/^.*?: /gm, '')
       expect(text).not.toContain(secret)

@@ -1,22 +1,11 @@
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
-import { faultsOf } from '../../src/event/index.ts'
-import type { Fault } from '../../src/index.ts'
 import type { Event as Model } from '../../src/event/model.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
+import { decoded, pathsIn, textsIn } from '../support/decoded.ts'
 
-const faultsIn = (input: unknown, codec: t.Mixed = Event): ReadonlyArray<Fault> => {
-  const decoded = codec.decode(input)
-  return isLeft(decoded) ? faultsOf(decoded.left) : []
-}
-
-const eventIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Model => {
-  const decoded = codec.decode(input)
-  if (isRight(decoded)) return decoded.right
-  throw new Error(JSON.stringify(faultsOf(decoded.left)))
-}
+const eventIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Model => decoded(codec, input)
 
 const track = (properties: unknown) => ({ type: 'track', userId: 'u', event: 'e', properties })
 
@@ -54,8 +43,9 @@ describe('decoding a call', () => {
     expect(owned.type === 'track' && owned.properties).toBe(call.properties)
     expect(owned.type === 'track' && owned.integrations).toBe(call.integrations)
     expect(eventIn(track(JSON.parse('{"n":-0}')), ParsedEvent)).toHaveProperty('properties', { n: 0 })
-    expect(faultsIn(track(JSON.parse('{"n":1e400}')), ParsedEvent)).toEqual([
-      { path: 'properties.n', message: 'is NaN or infinite: JSON has no such number' },
+    const infinite = track(JSON.parse('{"n":1e400}'))
+    expect(textsIn(ParsedEvent, infinite)).toEqual([
+      'properties.n: is NaN or infinite: JSON has no such number',
     ])
   })
 })
@@ -66,10 +56,7 @@ it('stands inside a codec of a host', () => {
     { type: 'delete', userId: 'u' },
     { type: 'track', userId: 'u' },
   ]
-  expect(faultsIn({ tenant: 1, batch }, envelope).map(({ path }) => path)).toEqual([
-    'tenant',
-    'batch[1].event',
-  ])
+  expect(pathsIn(envelope, { tenant: 1, batch })).toEqual(['tenant', 'batch[1].event'])
 })
 
 it('says whether a value is a canonical event', () => {
@@ -86,7 +73,7 @@ it('says whether a value is a canonical event', () => {
 describe('decoding a wrong call', () => {
   it('names every fault at once, without values', () =>
     expect(
-      faultsIn({
+      textsIn(Event, {
         type: 'track',
         userId: 4711,
         timestamp: 'yesterday, hunter2',
@@ -94,42 +81,39 @@ describe('decoding a wrong call', () => {
         integrations: { Warehouse: 'hunter2' },
       }),
     ).toEqual([
-      {
-        path: 'timestamp',
-        message:
-          'must be a Date or an ISO 8601 date and time with a zone, such as 2024-02-29T12:00:00.000Z, on a day that exists, in the years 0000 to 9999',
-      },
-      { path: 'event', message: 'is missing: it must be a string that is not empty' },
-      { path: 'properties.total', message: 'is NaN or infinite: JSON has no such number' },
-      { path: 'properties.items[0].sku', message: 'is a BigInt: write it as a string' },
-      { path: 'properties.tags', message: 'is a Set, which JSON cannot hold: use an array' },
-      { path: 'userId', message: 'must be a string, not a number' },
-      { path: 'integrations.Warehouse', message: 'must be true, false or an object, not a string' },
+      'timestamp: must be a Date or an ISO 8601 date and time with a zone, such as 2024-02-29T12:00:00.000Z, on a day that exists, in the years 0000 to 9999',
+      'event: is missing: it must be a string that is not empty',
+      'properties.total: is NaN or infinite: JSON has no such number',
+      'properties.items[0].sku: is a BigInt: write it as a string',
+      'properties.tags: is a Set, which JSON cannot hold: use an array',
+      'userId: must be a string, not a number',
+      'integrations.Warehouse: must be true, false or an object, not a string',
     ]))
 
   it('refuses what is no event', () => {
     const example = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
-    expect(faultsIn(undefined)).toEqual([{ path: '', message: `${example}, not undefined` }])
-    expect(faultsIn([])).toEqual([{ path: '', message: `${example}, not an array` }])
-    expect(faultsIn('track')).toEqual([{ path: '', message: `${example}, not a string` }])
-    expect(faultsIn(new Map())).toEqual([{ path: '', message: `${example}, not a Map` }])
-    expect(faultsIn({ type: 'Track', userId: 'u' })).toEqual([
-      { path: 'type', message: 'must be one of page, screen, identify, track, alias, group, delete' },
+    const wrong = [undefined, [], 'track', new Map(), { type: 'Track', userId: 'u' }]
+    expect(wrong.flatMap((each) => textsIn(Event, each))).toEqual([
+      `: ${example}, not undefined`,
+      `: ${example}, not an array`,
+      `: ${example}, not a string`,
+      `: ${example}, not a Map`,
+      'type: must be one of page, screen, identify, track, alias, group, delete',
     ])
   })
 
   it('wants a userId of a page if the codec says so', () => {
     const codec = eventCodec({ pageNeedsUserId: true })
-    expect(faultsIn({ type: 'page', anonymousId: 'a' }, codec)).toMatchObject([{ path: 'userId' }])
-    expect(faultsIn({ type: 'page', anonymousId: 'a', userId: 'u' }, codec)).toEqual([])
-    expect(faultsIn({ type: 'page', anonymousId: 'a' })).toEqual([])
+    const page = { type: 'page', anonymousId: 'a' }
+    expect(pathsIn(codec, page)).toEqual(['userId'])
+    expect(pathsIn(codec, { ...page, userId: 'u' })).toEqual([])
+    expect(pathsIn(Event, page)).toEqual([])
   })
 
   it('refuses a call without a timestamp while the clock is outside the years 0000 to 9999', () => {
     for (const now of [Number.NaN, 8.64e15, -8.64e15]) {
-      expect(
-        faultsIn({ type: 'delete', userId: 'u' }, eventCodec({ clock: { now: () => now } })),
-      ).toMatchObject([{ path: 'timestamp' }])
+      const codec = eventCodec({ clock: { now: () => now } })
+      expect(pathsIn(codec, { type: 'delete', userId: 'u' })).toEqual(['timestamp'])
     }
   })
 })

@@ -1,13 +1,11 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { faultsOf, Event } from '../../src/event/index.ts'
+import { Event } from '../../src/event/index.ts'
 import type { Fault } from '../../src/index.ts'
+import { faultsIn } from '../support/decoded.ts'
 
 /** The faults of an event with these properties. */
-const only = (properties: unknown): ReadonlyArray<Fault> => {
-  const decoded = Event.decode({ type: 'track', userId: 'u', event: 'e', properties })
-  return isLeft(decoded) ? faultsOf(decoded.left) : []
-}
+const only = (properties: unknown): ReadonlyArray<Fault> =>
+  faultsIn(Event, { type: 'track', userId: 'u', event: 'e', properties })
 
 const bomb = (): never => {
   throw new Error('no')

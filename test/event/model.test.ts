@@ -1,14 +1,9 @@
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { faultsOf, Event } from '../../src/event/index.ts'
-import type { Fault } from '../../src/index.ts'
+import { Event } from '../../src/event/index.ts'
 import { allows, callOf, Integrations, type Call, type Event as Model } from '../../src/event/model.ts'
-
-const faultsIn = (input: unknown, codec: t.Mixed = Event): ReadonlyArray<Fault> => {
-  const decoded = codec.decode(input)
-  return isLeft(decoded) ? faultsOf(decoded.left) : []
-}
+import { pathsIn } from '../support/decoded.ts'
 
 it('is a type and a codec of the same name', () => {
   expectTypeOf<Event>().toEqualTypeOf<Model>()
@@ -48,7 +43,7 @@ describe('integrations', () => {
   })
 
   it('refuses everything else, each by its name (EV10)', () => {
-    const paths = (value: unknown) => faultsIn(value, Integrations).map(({ path }) => path)
+    const paths = (value: unknown) => pathsIn(Integrations, value)
     const wrong = { A: 1, B: 'x', C: null, D: [], 'E.F': 0, G: true, H: {} }
     expect(paths(wrong)).toEqual(['A', 'B', 'C', 'D', '["E.F"]'])
     expect(paths({ A: { deep: 1n } })).toEqual(['A.deep'])

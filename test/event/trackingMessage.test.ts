@@ -1,10 +1,10 @@
-import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { trackingText } from '../../src/event/trackingMessage.ts'
 import { callOf, Event, ParsedEvent, toTrackingMessage } from '../../src/event/index.ts'
 import type { Call, Tracked } from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
+import { decoded } from '../support/decoded.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }
 const timestamp = '2024-02-29T12:00:00.000Z'
@@ -12,9 +12,8 @@ const timestamp = '2024-02-29T12:00:00.000Z'
 const isTracked = (each: Event): each is Tracked => each.type !== 'delete'
 
 const tracked = (call: unknown): Tracked => {
-  const decoded = Event.decode(call)
-  if (isRight(decoded) && isTracked(decoded.right)) return decoded.right
-  throw new Error('not a message')
+  const event = decoded(Event, call)
+  return isTracked(event) ? event : expect.unreachable()
 }
 
 /** The message as it is on the wire. */
@@ -70,26 +69,17 @@ describe('a message of the convention', () => {
   it('decodes to the same event, but for the library', () =>
     fc.assert(
       fc.property(anyEvent.filter(isTracked), (each) => {
-        const decoded = ParsedEvent.decode(JSON.parse(JSON.stringify(toTrackingMessage(each, library))))
-        if (!isRight(decoded)) throw new Error('refused')
-        const { context } = toTrackingMessage(each, library)
-        expect(callOf(decoded.right)).toEqual(callOf({ ...each, context } as Event) satisfies Call)
+        const message = toTrackingMessage(each, library)
+        const { context } = message
+        expect(callOf(decoded(ParsedEvent, JSON.parse(JSON.stringify(message))))).toEqual(
+          callOf({ ...each, context } as Event) satisfies Call,
+        )
       }),
     ))
 
   it('the spliced text is byte for byte that of JSON.stringify', () => {
     const odd = fc.constantFrom(
-      '',
-      'm-1',
-      'a"b',
-      '\\',
-      '\u0000',
-      '\u001f',
-      '\u007f',
-      '\ud800',
-      'ü',
-      '☕',
-      ' ',
+      ...['', 'm-1', 'a"b', '\\', '\u0000', '\u001f', '\u007f', '\ud800', 'ü', '☕', ' '],
     )
     const text = fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 8 }))
     const left = fc.constantFrom(undefined, Symbol('left out'), () => 1)

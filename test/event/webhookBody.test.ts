@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as t from 'io-ts'
-import { eventCodec, faultsOf, type Event, type Delete, type Forwarded } from '../../src/event/index.ts'
+import { eventCodec, type Event, type Delete, type Forwarded } from '../../src/event/index.ts'
 import { WebhookBody, WireBody, eventInStored, toWebhookBody } from '../../src/event/webhookBody.ts'
+import { decoded, pathsIn, textsIn } from '../support/decoded.ts'
 
 interface Golden {
   readonly about: string
@@ -18,16 +18,7 @@ const goldens = JSON.parse(
 
 const codec = eventCodec({ clock: { now: () => Date.UTC(2024, 5, 1) }, newId: () => 'new-id' })
 
-const eventOf = (call: unknown): Event => {
-  const decoded = codec.decode(call)
-  if (isRight(decoded)) return decoded.right
-  throw new Error(JSON.stringify(faultsOf(decoded.left)))
-}
-
-const pathsOf = (body: unknown): ReadonlyArray<string> => {
-  const decoded = WebhookBody.decode(body)
-  return isRight(decoded) ? [] : faultsOf(decoded.left).map(({ path }) => path)
-}
+const paths = (body: unknown) => pathsIn(WebhookBody, body)
 
 describe('golden bodies', () => {
   it('are there for all seven kinds', () =>
@@ -35,10 +26,10 @@ describe('golden bodies', () => {
 
   it.each(goldens)('$call.type: $about', ({ call, body }) => {
     // As text, so that the order of the keys is golden too.
-    expect(JSON.stringify(toWebhookBody(eventOf(call)))).toBe(JSON.stringify(body))
-    const decoded = WebhookBody.decode(body)
-    expect(isRight(decoded) && WebhookBody.encode(decoded.right)).toEqual(body)
-    expect(eventInStored(body)).toEqual(isRight(decoded) && decoded.right)
+    expect(JSON.stringify(toWebhookBody(decoded(codec, call)))).toBe(JSON.stringify(body))
+    const read = decoded(WebhookBody, body)
+    expect(WebhookBody.encode(read)).toEqual(body)
+    expect(eventInStored(body)).toEqual(read)
   })
 })
 
@@ -47,24 +38,20 @@ describe('a body that is wrong', () => {
   const stamped = { timestamp: '2024-02-29T00:00:00.000Z', messageId: 'm' }
 
   it('names what is missing by its name on the wire', () => {
-    expect(pathsOf({ ...track, ...stamped })).toEqual([])
-    expect(pathsOf({ ...track, version: '1' })).toEqual(['version', 'messageId', 'timestamp'])
+    expect(paths({ ...track, ...stamped })).toEqual([])
+    expect(paths({ ...track, version: '1' })).toEqual(['version', 'messageId', 'timestamp'])
     expect(
-      pathsOf({ ...stamped, version: 1, type: 'alias', previousId: 'a', userId: 'u', context: {} }),
+      paths({ ...stamped, version: 1, type: 'alias', previousId: 'a', userId: 'u', context: {} }),
     ).toEqual(['Previous ID', 'User ID'])
-    expect(pathsOf({ ...stamped, version: 1, type: 'identify', userId: 'u' })).toEqual(['context', 'traits'])
+    expect(paths({ ...stamped, version: 1, type: 'identify', userId: 'u' })).toEqual(['context', 'traits'])
   })
 
   it.each([WebhookBody, WireBody])('of a type that is not known is told by its type: $name', (body) => {
-    const said = (codec: t.Mixed, value: unknown): ReadonlyArray<string> => {
-      const decoded = codec.decode(value)
-      return isRight(decoded) ? [] : faultsOf(decoded.left).map(({ path, message }) => `${path}: ${message}`)
-    }
     const types = 'must be one of "page", "screen", "identify", "track", "alias", "group", "delete"'
-    expect(said(body, { ...track, ...stamped, type: 'purchase' })).toEqual([`type: ${types}`])
-    expect(said(body, 5)).toEqual([': must be an object, not a number'])
+    expect(textsIn(body, { ...track, ...stamped, type: 'purchase' })).toEqual([`type: ${types}`])
+    expect(textsIn(body, 5)).toEqual([': must be an object, not a number'])
     expect([eventInStored({ type: 'purchase' }), eventInStored(null)]).toEqual([undefined, undefined])
-    expect(said(t.type({ bodies: t.array(body) }), { bodies: [{}] })).toEqual([`bodies[0].type: ${types}`])
+    expect(textsIn(t.type({ bodies: t.array(body) }), { bodies: [{}] })).toEqual([`bodies[0].type: ${types}`])
   })
 })
 

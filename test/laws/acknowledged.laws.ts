@@ -11,7 +11,7 @@ import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { acknowledged } from '../../src/sources/acknowledged.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export interface Acknowledging {
   readonly acknowledged: typeof acknowledged
@@ -52,7 +52,7 @@ const world = fc.record({
   fails: fc.boolean(),
   cut: fc.option(fc.record({ at: fc.nat(30), by: fc.constantFrom('unsubscribe', 'stop') }), { freq: 3 }),
 })
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 interface Part {
   readonly name: string

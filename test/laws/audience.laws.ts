@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { Subject, type Observable } from 'rxjs'
-import { describe, it } from 'vitest'
+import { describe } from 'vitest'
 import { audienceSync, computedTrait, traitNameOf } from '../../src/collector/audience.ts'
 import type { Change, Sync } from '../../src/collector/audience.ts'
-import { law, same, type PlainLaw } from '../support/check.ts'
+import { itKeeps, law, same, type Law } from '../support/check.ts'
 
 export type Pairs = ReadonlyArray<readonly [userId: string, value: unknown]>
 
@@ -85,7 +85,7 @@ export const values: Kind = {
 
 const USERS = ['ann', 'bob', 'cid', 'dora', 'eve', 'constructor', '__proto__', '7', 'ä']
 
-export const audienceLaws = (play: Play, { value, absent }: Kind): ReadonlyArray<PlainLaw> => {
+export const audienceLaws = (play: Play, { value, absent }: Kind): ReadonlyArray<Law> => {
   const state: fc.Arbitrary<Pairs> = fc.uniqueArray(fc.tuple(fc.constantFrom(...USERS), value), {
     selector: ([userId]) => userId,
     maxLength: USERS.length,
@@ -100,7 +100,8 @@ export const audienceLaws = (play: Play, { value, absent }: Kind): ReadonlyArray
   return [
     law(
       'A1 a change for each user whose value differs: users of the state in its order, then those who are gone',
-      fc.property(state, states, (previous, all) =>
+      fc.tuple(state, states),
+      ([previous, all]) =>
         same(
           play(previous, all).map(({ changes }) => changes),
           all.map((current, at) =>
@@ -110,21 +111,20 @@ export const audienceLaws = (play: Play, { value, absent }: Kind): ReadonlyArray
             })),
           ),
         ),
-      ),
     ),
     law(
       'A2 each sync names the given state to be stored, whatever becomes of it later',
-      fc.property(state, states, (previous, all) =>
+      fc.tuple(state, states),
+      ([previous, all]) =>
         same(
           play(previous, all).map((each) => each.state),
           all,
         ),
-      ),
     ),
   ]
 }
 
-type TraitName = (name: string) => string | undefined
+export type TraitName = (name: string) => string | undefined
 
 const name = fc.oneof(
   fc.string({
@@ -135,20 +135,14 @@ const name = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
 )
 
-export const nameLaws = (traitName: TraitName): ReadonlyArray<PlainLaw> => [
-  law(
-    'N1 a trait name is its own trait name, in both spellings of a character',
-    fc.property(name, (each) => {
-      const found = traitName(each)
-      if (found !== undefined) same(traitName(found), found)
-      same(traitName(each.normalize('NFD')), found)
-    }),
-  ),
+export const nameLaws = (traitName: TraitName): ReadonlyArray<Law> => [
+  law('N1 a trait name is its own trait name, in both spellings of a character', name, (each) => {
+    const found = traitName(each)
+    if (found !== undefined) same(traitName(found), found)
+    same(traitName(each.normalize('NFD')), found)
+  }),
 ]
 
-describe('laws of audiences', () =>
-  it.each(audienceLaws(audience, membership))('$id', ({ check }) => check()))
-
-describe('laws of computed traits', () => it.each(audienceLaws(trait, values))('$id', ({ check }) => check()))
-
-describe('laws of trait names', () => it.each(nameLaws(traitNameOf))('$id', ({ check }) => check()))
+describe('laws of audiences', () => itKeeps(audienceLaws(audience, membership)))
+describe('laws of computed traits', () => itKeeps(audienceLaws(trait, values)))
+describe('laws of trait names', () => itKeeps(nameLaws(traitNameOf)))

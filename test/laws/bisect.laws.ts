@@ -1,43 +1,20 @@
 /** Bisection of batches, against plain recursion as an oracle and against what the receiver saw. */
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
 import { allFailed, isFinal, isRetryable, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import { wasStarted, type Failure, type Verdict } from '../../src/core/failure.ts'
-import { withBisection, bodyOf, bytesOf, type Attempt, type Sink } from '../../src/index.ts'
+import { withBisection, bodyOf, bytesOf, type Sink } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock, type SinkCall, type Reply } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 import { batchOf, type Batch } from '../support/batches.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export type MakeBisect = (only: ReadonlyArray<number>) => (sink: Sink<Batch>) => Sink<Batch>
 
 const upsets = ['none', '503', '429', '401', 'late', 'defect', 'defect after the verdict'] as const
 type Upset = (typeof upsets)[number]
-
-interface World {
-  readonly count: number
-  /** Refused with a 400, with all their company. */
-  readonly bad: ReadonlyArray<number>
-  /** Refused one by one, in the body of a 200. */
-  readonly unwanted: ReadonlyArray<number>
-  /** Put off one by one, in the body of a 200, until the third attempt. */
-  readonly putOff: ReadonlyArray<number>
-  /** More than this number are refused with a 413. */
-  readonly most: number
-  readonly only: ReadonlyArray<number>
-  /** What goes wrong, request by request over all attempts. */
-  readonly upsets: ReadonlyArray<Upset>
-  /** Milliseconds to the verdict; null for on the spot. */
-  readonly after: number | null
-  readonly rest: number | null
-  /** How long an attempt has; null for ever. */
-  readonly within: number | null
-  readonly firstPrior: Failure | undefined
-  /** Whether failures are stored as JSON between attempts. */
-  readonly stored: boolean
-}
 
 const some = (count: number, most: number): fc.Arbitrary<ReadonlyArray<number>> =>
   fc.uniqueArray(fc.nat(count - 1), { maxLength: Math.min(most, count), size: 'max' })
@@ -45,20 +22,27 @@ const some = (count: number, most: number): fc.Arbitrary<ReadonlyArray<number>> 
 const few = (count: number): fc.Arbitrary<ReadonlyArray<number>> =>
   fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: some(count, 3) })
 
-const bisectWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 }).chain((count) =>
+const bisectWorld = fc.integer({ min: 1, max: 24 }).chain((count) =>
   fc.record({
     count: fc.constant(count),
+    /** Refused with a 400, with all their company. */
     bad: fc.oneof({ weight: 3, arbitrary: some(count, 3) }, { weight: 1, arbitrary: some(count, count) }),
+    /** Refused one by one, in the body of a 200. */
     unwanted: few(count),
+    /** Put off one by one, in the body of a 200, until the third attempt. */
     putOff: few(count),
+    /** More than this number are refused with a 413. */
     most: fc.oneof({ weight: 2, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 1, max: count })),
-    only: fc.constantFrom([400, 413], [400, 413], [400, 413], [413], []),
+    only: fc.constantFrom<ReadonlyArray<number>>([400, 413], [400, 413], [400, 413], [413], []),
+    /** What goes wrong, request by request over all attempts. */
     upsets: fc.array(
       fc.oneof({ weight: 12, arbitrary: fc.constant<Upset>('none') }, fc.constantFrom(...upsets)),
       { maxLength: 20, size: 'max' },
     ),
+    /** Milliseconds to the verdict; null for on the spot. */
     after: fc.option(fc.nat(5), { nil: null }),
     rest: fc.option(fc.nat(5), { nil: null }),
+    /** How long an attempt has; null for ever. */
     within: fc.option(fc.nat(60), { nil: null, freq: 2 }),
     firstPrior: fc.constantFrom<Failure | undefined>(
       undefined,
@@ -66,9 +50,11 @@ const bisectWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 }).chain((
       allFailed([{ sink: 'a', failure: retryable('network') }]),
       partlyFailed(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
     ),
+    /** Whether failures are stored as JSON between attempts. */
     stored: fc.boolean(),
   }),
 )
+type World = Drawn<typeof bisectWorld>
 
 const TAKEN: Verdict = right({ sink: 'inner', status: 200 })
 const NO: Verdict = left(refused('rejected', { status: 200 }))
@@ -97,31 +83,11 @@ const judge = (
   return each.length === 1 ? each[0] : left(partlyFailed(each))
 }
 
-interface Heard {
-  readonly at: number
-  readonly what: 'next' | 'complete' | 'error'
-  readonly verdict?: Verdict
-}
-
-/** One attempt as it went. Times are readings of the clock. */
-interface Played {
-  readonly attempt: Attempt
-  readonly startedAt: number
-  readonly heard: ReadonlyArray<Heard>
-  readonly calls: ReadonlyArray<SinkCall<Batch>>
-}
-
-interface Trace {
-  readonly world: World
-  readonly batch: Batch
-  readonly attempts: ReadonlyArray<Played>
-}
-
 const MOST_ATTEMPTS = 4
 /** Longer than any attempt takes. */
 const LONG = 1_000
 
-const play = (make: MakeBisect, world: World): Trace => {
+const play = (make: MakeBisect, world: World) => {
   const clock = virtualClock({ start: 0 })
   const batch = batchOf(world.count)
   const inner = scriptedSink<Batch>({
@@ -138,20 +104,17 @@ const play = (make: MakeBisect, world: World): Trace => {
     },
   })
   const subscribe = subscribeTo(make(world.only)(inner))
-  const attempts: Played[] = []
+  const attempts = []
   let lastFailure = world.firstPrior
   for (let number = 1; number <= MOST_ATTEMPTS; number++) {
     const startedAt = clock.monotonic()
     const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure, clock }
     const begun = inner.calls.length
-    const heard: Heard[] = []
-    const hear = (what: Heard['what'], verdict?: Verdict): void => {
-      heard.push({ at: clock.monotonic(), what, ...(verdict === undefined ? {} : { verdict }) })
-    }
+    const heard: Array<{ at: number; what: string; verdict?: Verdict }> = []
     subscribe(batch, attempt, {
-      next: (verdict) => hear('next', verdict),
-      complete: () => hear('complete'),
-      error: () => hear('error'),
+      next: (verdict) => heard.push({ at: clock.monotonic(), what: 'next', verdict }),
+      complete: () => heard.push({ at: clock.monotonic(), what: 'complete' }),
+      error: () => heard.push({ at: clock.monotonic(), what: 'error' }),
     })
     clock.tick(LONG)
     const calls = inner.calls.slice(begun)
@@ -166,18 +129,13 @@ const play = (make: MakeBisect, world: World): Trace => {
   }
   return { world, batch, attempts }
 }
+type Trace = ReturnType<typeof play>
+type Played = Trace['attempts'][number]
 
 /** What a verdict on a batch of `count` says of one member. */
 const ofMember = (verdict: Verdict, count: number, at: number): Verdict => {
   if (verdict._tag === 'Right' || verdict.left._tag !== 'PartlyFailed') return verdict
   return verdict.left.members.length === count ? (verdict.left.members[at] ?? verdict) : verdict
-}
-
-interface Expected {
-  readonly requests: ReadonlyArray<ReadonlyArray<number>>
-  readonly members: ReadonlyArray<Verdict>
-  /** The deadline came before all was sent. */
-  readonly late: boolean
 }
 
 const passing = (failure: Failure): Failure => {
@@ -186,21 +144,20 @@ const passing = (failure: Failure): Failure => {
   return found?._tag === 'Left' ? found.left : failure
 }
 
-/** Of the attempt at this place of the trace. */
-const expectedOf = ({ world, attempts }: Trace, at: number): Expected | undefined => {
-  const now = attempts[at]
-  if (now === undefined) return undefined
+/** What must be seen of one attempt. `late`: the deadline came before all was sent. */
+const expectedOf = ({ world, attempts }: Trace, now: Played) => {
   const { lastFailure, number, until } = now.attempt
   const known = (member: number): Verdict | undefined =>
     lastFailure?._tag === 'PartlyFailed' && lastFailure.members.length === world.count
       ? lastFailure.members[member]
       : undefined
   const members: Array<Verdict | undefined> = Array.from({ length: world.count }, (_, member) => {
-    const before = known(member)
-    return before !== undefined && isFinal(before) ? before : undefined
+    const last = known(member)
+    return last !== undefined && isFinal(last) ? last : undefined
   })
   const requests: number[][] = []
-  let index = attempts.slice(0, at).reduce((sum, { calls }) => sum + calls.length, 0)
+  const before = attempts.slice(0, attempts.indexOf(now))
+  let index = before.reduce((sum, { calls }) => sum + calls.length, 0)
   let time = now.startedAt
   let late = false
   let stopped: Failure | undefined
@@ -246,24 +203,23 @@ const plain = (verdict: Verdict): unknown =>
   JSON.parse(JSON.stringify(verdict, (key, value: unknown) => (key === 'detail' ? undefined : value)))
 
 export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => play(make, world), {
-  'B1 the requests are those of plain bisection': (trace: Trace) =>
-    trace.attempts.forEach((played, at) => {
-      const seen = played.calls.map(({ item }) => item.items)
-      same(seen, expectedOf(trace, at)?.requests)
-    }),
-  'B2 each member has its own verdict, by position': (trace) =>
-    trace.attempts.forEach((played, at) => {
-      const verdict = verdictIn(played)
-      if (verdict === undefined) return
-      const members = expectedOf(trace, at)?.members ?? []
-      members.forEach((expected, member) =>
-        same(plain(ofMember(verdict, trace.world.count, member)), plain(expected)),
-      )
+  'B1 the requests are those of plain bisection': (trace: Trace) => {
+    for (const played of trace.attempts)
       same(
-        verdict._tag === 'Right',
-        members.every(({ _tag }) => _tag === 'Right'),
+        played.calls.map(({ item }) => item.items),
+        expectedOf(trace, played).requests,
       )
-    }),
+  },
+  'B2 each member has its own verdict, by position': (trace) => {
+    for (const played of trace.attempts) {
+      const verdict = verdictIn(played)
+      if (verdict === undefined) continue
+      const { members } = expectedOf(trace, played)
+      const seen = members.map((_, at) => plain(ofMember(verdict, trace.world.count, at)))
+      same(seen, members.map(plain))
+      holds((verdict._tag === 'Right') === members.every(isRight), 'another verdict for all')
+    }
+  },
   'B4 one request at a time, and none at or after the deadline': ({ attempts }) => {
     const calls = attempts.flatMap((played) => played.calls.map((call) => ({ ...call, ...played.attempt })))
     calls.forEach(({ startedAt, until }, at) => {
@@ -292,8 +248,8 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
       holds(['next,complete', 'next,error', 'error'].includes(kinds), `told: ${kinds}`)
       const last = calls.at(-1)
       if (last === undefined) continue
-      const isLate = expectedOf(trace, trace.attempts.indexOf(played))?.late
-      const at = isLate === true || last.verdictAt === undefined ? last.endedAt : last.verdictAt
+      const at =
+        expectedOf(trace, played).late || last.verdictAt === undefined ? last.endedAt : last.verdictAt
       same([heard[0]?.at, heard.at(-1)?.at], [at, last.endedAt])
     }
   },

@@ -1,34 +1,36 @@
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
-import { withCircuitBreaker } from '../../src/index.ts'
-import { same, type Law } from '../support/check.ts'
-import { steps, play, notBeforeOf, run, type Wrap } from './memoryLayers.ts'
+import { describe } from 'vitest'
+import { withCircuitBreaker, type Layer } from '../../src/index.ts'
+import { itKeeps, law, same, type Law } from '../support/check.ts'
+import { deliverAll } from './deliveries.ts'
+import { notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
 
-export type MakeBreaker = (failures: number, openTimeout: number) => Wrap
-
-const breakers = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps)
+export type MakeBreaker = (failures: number, openTimeout: number) => Layer
 
 export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
-  {
-    id: 'B1 a delivery starts unless the circuit is open, as a model in plain code says',
-    property: fc.asyncProperty(breakers, async ([failures, openTimeout, drawn]) => {
+  law(
+    'B1 a delivery starts unless the circuit is open, as a model in plain code says',
+    fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps),
+    async ([failures, openTimeout, drawn]) => {
       // One at a time and at once: the model needs no idea of what runs beside.
-      const script = drawn.map((step) => ({ ...step, after: 0, isCancelled: false }))
-      const { heard } = play(make(failures, openTimeout), script)
+      const script = drawn.map((step) => ({ ...step, after: null, cancelAt: null }))
+      const { ran } = await deliverAll(make(failures, openTimeout), script)
       let failed = 0
       let probeAt: number | undefined
-      for (const { step, verdict, startedAt } of heard) {
-        const isOpen = probeAt !== undefined && startedAt < probeAt
-        same(notBeforeOf(verdict), isOpen ? probeAt : undefined)
+      for (const one of ran) {
+        const { step, arrived } = one
+        const isOpen = probeAt !== undefined && arrived.at < probeAt
+        same(notBeforeOf(verdictIn(one)), isOpen ? probeAt : undefined)
         if (isOpen) continue
-        if (probeAt !== undefined) probeAt = startedAt + openTimeout
-        if (step.kind === 'take' || step.kind === 'refuse') {
+        if (probeAt !== undefined) probeAt = arrived.at + openTimeout
+        if (step.said.kind === 'taken' || step.said.kind === 'refused') {
           failed = 0
           probeAt = undefined
-        } else if (step.kind === 'retry' && ++failed >= failures) probeAt = startedAt + openTimeout
+        } else if (step.said.kind === 'network' && ++failed >= failures) probeAt = arrived.at + openTimeout
       }
-    }),
-  },
+    },
+  ),
 ]
+
 describe('withCircuitBreaker', () =>
-  it.each(breakerLaws((failures, openTimeout) => withCircuitBreaker({ failures, openTimeout })))('$id', run))
+  itKeeps(breakerLaws((failures, openTimeout) => withCircuitBreaker({ failures, openTimeout }))))

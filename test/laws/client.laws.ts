@@ -14,9 +14,9 @@ import { sharedStore } from '../support/sharedStore.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import type { SinkCall, Reply } from '../../src/testing/index.ts'
 import { event, yes } from '../client/virtual.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
-const open: OpenClient = (options) => createClient('a key', options)
+export const open: OpenClient = (options) => createClient('a key', options)
 
 /** Answers after 3 ms, and fails every other time. */
 const failingOutbox = (clock: Clock | undefined): Outbox<Message> => {
@@ -48,8 +48,7 @@ describe.each<[string, OpenClient]>([
 
 // What the published laws do not see: bounds, deadlines, Retry-After, batches that are divided, times of a flush.
 
-type Of<A> = A extends fc.Arbitrary<infer T> ? T : never
-type Step = Of<typeof step>
+type Step = Drawn<typeof step>
 
 const step = fc.record({
   answer: fc.constantFrom(...(['ok', 'ok', 'busy', 'busy', 'wait', 'hang', 'few'] as const)),
@@ -83,7 +82,7 @@ const world = fc.record({
   closeWithin: fc.constantFrom(0, 1_000, 30_000),
   seed: fc.nat(),
 })
-type World = Of<typeof world>
+type World = Drawn<typeof world>
 
 /** How long a `wait` asks for, and the largest message here, in bytes. */
 const RETRY_AFTER = 700
@@ -113,24 +112,13 @@ const play = async (make: OpenClient, given: World) => {
     reply: ({ members }, _attempt, index) => {
       most.running = Math.max(most.running, sink.running() + 1)
       const each = script[Math.min(index, script.length - 1)] ?? { answer: 'hang', after: 0 }
-      return replyOf(
-        each,
-        members.some(({ id }) => bad.has(id)),
-        members.length,
-        clock.now(),
-      )
+      const isPoisoned = members.some(({ id }) => bad.has(id))
+      return replyOf(each, isPoisoned, members.length, clock.now())
     },
   })
   const client = make({
-    ...limits,
-    ...{
-      sink,
-      clock,
-      random: seededRandom(seed),
-      maxMessageBytes: MAX_MESSAGE,
-      logger: false,
-      drainOnExit: false,
-    },
+    ...{ ...limits, sink, clock, random: seededRandom(seed), maxMessageBytes: MAX_MESSAGE },
+    ...{ logger: false, drainOnExit: false },
     retry: both(capDelay(2_000)(exponential({ base: 100 })), both(deadline(window), respectRetryAfter)),
   })
   const send = (size: number, onDrop = false): void => {
@@ -162,18 +150,8 @@ const play = async (make: OpenClient, given: World) => {
   const { totals } = await clock.run(client.close({ timeout: closeWithin }))
   const closedAt = clock.monotonic()
   await clock.settle()
-  return {
-    sent,
-    ended,
-    flushed,
-    most,
-    totals,
-    closeAsked,
-    closedAt,
-    bad,
-    calls: sink.calls,
-    stats: client.stats(),
-  }
+  const times = { closeAsked, closedAt }
+  return { sent, ended, flushed, most, totals, ...times, bad, calls: sink.calls, stats: client.stats() }
 }
 
 const idsOf = ({ item }: SinkCall<SentBatch>): ReadonlyArray<string> => item.members.map(({ id }) => id)
@@ -266,7 +244,7 @@ const crash = fc.record({
 })
 
 /** What was on the disk at a crash ends, in this client or in the next one; nothing is left on the disk. */
-export const crashLaw = (make: OpenClient): fc.IAsyncProperty<[Of<typeof crash>]> =>
+export const crashLaw = (make: OpenClient): fc.IAsyncProperty<[Drawn<typeof crash>]> =>
   fc.asyncProperty(crash, async ({ sends, size, latency, isDown, crashAt, seed }) => {
     const clock = virtualClock()
     const store = sharedStore<Message>(clock, { latency, leaseTime: 0 })

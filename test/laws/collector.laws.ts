@@ -8,7 +8,7 @@ import type { Event } from '../../src/event/index.ts'
 import type { Payload } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { ask, basic } from '../collector/kit.ts'
-import { lawTable, same } from '../support/check.ts'
+import { lawTable, same, type Drawn } from '../support/check.ts'
 import { runs } from '../support/runs.ts'
 
 export type CreateCollector = (settings: CollectorSettings, options: CollectorOptions) => Collector
@@ -60,9 +60,8 @@ const world = fc.record({
   whenFull: fc.constantFrom('deadLetter' as const, 'deadLetter' as const, 'refuse' as const),
 })
 
-type Valued<A> = A extends fc.Arbitrary<infer V> ? V : never
-type World = Valued<typeof world>
-type Message = Valued<typeof message>
+type World = Drawn<typeof world>
+type Message = Drawn<typeof message>
 type Act = World['acts'][number]
 type Target = World['targets'][number]
 
@@ -84,25 +83,8 @@ const endOf = ({ destination, outcome }: DestinationOutcome): string => {
   return `${isDeletion ? 'delete' : outcome.item.id} ${isDead ? 'dead' : outcome._tag} at ${destination}`
 }
 
-/** What a collector shows, and what the model expects of it. */
-interface Trace {
-  /** What each act answers: a post its status, counts and refused indexes. */
-  readonly answers: unknown[]
-  /** After each act. */
-  readonly counts: unknown[]
-  readonly ends: string[]
-  readonly abandoned: Readonly<Record<string, number>>
-}
-
-/** Sent to two destinations, an event has one text. */
-interface Played extends Trace {
-  readonly texts: ReadonlyArray<readonly [id: string, text: string | undefined]>
-  readonly waiting: ReadonlyArray<number>
-  readonly timersLeft: number
-}
-
 /** Plays a world to its end, which is a while after its close. */
-const play = async (create: CreateCollector, given: World): Promise<Played> => {
+const play = async (create: CreateCollector, given: World) => {
   const clock = virtualClock()
   let made = 0
   const collector = create(
@@ -146,8 +128,8 @@ const play = async (create: CreateCollector, given: World): Promise<Played> => {
     return accepted
   }
 
-  const answers: unknown[] = []
-  const counts: unknown[] = []
+  /** What each act answers: a post its status, counts and refused indexes. The counts stand after each act. */
+  const [answers, counts]: [unknown[], unknown[]] = [[], []]
   for (const [at, act] of given.acts.entries()) {
     answers.push(await perform(act, at))
     const { reasons, sources, destinations, ...all } = collector.stats()
@@ -177,7 +159,7 @@ const wants = (name: string, switches: Readonly<Record<string, unknown>>): boole
   (name in switches ? switches[name] : switches['All']) !== false
 
 /** What the acts of a world lead to. */
-const model = (given: World): Trace => {
+const model = (given: World) => {
   const { targets, maxCount, whenFull } = given
   const enabled = new Map(targets.map(({ name, enabled: isEnabled }) => [name, isEnabled]))
   const waiting = new Map(targets.map(({ name }) => [name, 0]))

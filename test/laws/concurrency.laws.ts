@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { onlyAttempt, withConcurrency } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 import { deliverAll, isOver, type Item, type Ran, type Step, stepsOf } from './deliveries.ts'
 import type { Trace, Wrap } from './deliveries.ts'
 
@@ -17,14 +17,7 @@ export interface Limits {
 
 export type MakeConcurrency = (limits: Limits) => Wrap
 
-interface World {
-  readonly concurrency: number
-  readonly queue: number
-  readonly keyed: boolean
-  readonly steps: ReadonlyArray<Step>
-}
-
-const world: fc.Arbitrary<World> = fc.record({
+const world = fc.record({
   concurrency: fc.integer({ min: 1, max: 3 }),
   queue: fc.nat(4),
   keyed: fc.boolean(),
@@ -34,6 +27,7 @@ const world: fc.Arbitrary<World> = fc.record({
     again: fc.constantFrom<Step['again']>(null, null, null, 'next', 'complete'),
   }),
 })
+type World = Drawn<typeof world>
 
 /** Why it got no place, if so. */
 const refusal = ({ heard }: Ran): string | undefined => {

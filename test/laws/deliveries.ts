@@ -15,7 +15,7 @@ export interface Item {
 
 /** A verdict. Wishes are `Retry-After`s, in milliseconds from the moment of the verdict. */
 export type Said =
-  | { readonly kind: 'taken' | 'refused' | 'network' }
+  | { readonly kind: 'taken' | 'refused' | 'network' | 'full' }
   | { readonly kind: 'wish' | 'alone in a first success'; readonly wish: number }
   | { readonly kind: 'batch'; readonly wishes: ReadonlyArray<number | null> }
 
@@ -58,6 +58,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
 export const stepsOf = (
   moment: fc.Arbitrary<number>,
   more: { readonly [K in keyof Step]?: fc.Arbitrary<Step[K]> } = {},
+  maxLength = 20,
 ): fc.Arbitrary<ReadonlyArray<Step>> =>
   fc.array(
     fc.record<Step>({
@@ -72,7 +73,7 @@ export const stepsOf = (
       again: fc.constant(null),
       ...more,
     }),
-    { minLength: 1, maxLength: 20, size: 'max' },
+    { minLength: 1, maxLength, size: 'max' },
   )
 
 const verdictOf = (what: Said, now: number): Verdict => {
@@ -85,6 +86,8 @@ const verdictOf = (what: Said, now: number): Verdict => {
       return left(refused('status', { status: 400 }))
     case 'network':
       return left(retryable('network'))
+    case 'full':
+      return left(retryable('queueFull'))
     case 'wish':
       return left(asks(what.wish))
     case 'alone in a first success':
@@ -127,6 +130,7 @@ export interface Trace {
   /** Places between the steps. */
   readonly looks: ReadonlyArray<number>
   readonly mostTimers: number
+  readonly timersLeft: number
 }
 
 export type Wrap = (sink: Sink<Item>) => Sink<Item>
@@ -191,9 +195,8 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
     const until = clock.now() + (step.within ?? Infinity)
     const attempt = { ...onlyAttempt, until, clock: timers.clock }
     const one: (typeof ran)[number] = {
-      ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], cancelled: undefined },
-      ...{ ranAfterCancel: false },
-      ...{ started: undefined, replied: undefined, ended: undefined },
+      ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], ranAfterCancel: false },
+      ...{ cancelled: undefined, started: undefined, replied: undefined, ended: undefined },
     }
     ran.push(one)
     const hear = (what: Heard['what'], verdict?: Verdict): void => {
@@ -224,10 +227,14 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
   }
   let at = 0
   const starts = steps.map((step) => ({ at: (at += step.gap), act: () => begin(step) }))
-  const due = (all: ReadonlyArray<{ readonly at: number; readonly act: () => void }>) =>
-    all.filter((each) => each.at === clock.monotonic())
-  for (let now = 0; now <= at || clock.pending() > 0 || cancels.some((each) => each.at >= now); now++) {
-    await perform(() => clock.tick(now === 0 ? 0 : 1))
+  const due = (all: typeof cancels) => all.filter((each) => each.at === clock.monotonic())
+  const next = (): number => {
+    const soon = clock.monotonic() + 1
+    const acts = [...starts, ...cancels].map((each) => each.at).filter((each) => each >= soon)
+    return Math.min(...acts, ...clock.timers().map((timer) => Math.max(timer.due, soon)))
+  }
+  for (let now = 0; now < Infinity; now = next()) {
+    await perform(() => clock.tick(now - clock.monotonic()))
     for (const { act } of due(starts)) await perform(act)
     for (const { act } of due(cancels)) await perform(act)
   }
@@ -236,5 +243,5 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
     const one = ran[item.id]
     if (one !== undefined && endedAt !== undefined) one.ended = { at: START + endedAt, how: ended }
   }
-  return { ran, looks, mostTimers: timers.most() }
+  return { ran, looks, mostTimers: timers.most(), timersLeft: clock.pending() }
 }

@@ -9,7 +9,7 @@ import { healthy, scriptedSink, seededRandom, virtualClock } from '../../src/tes
 import { pipelineLaws, registerLaws, type Pipeline } from '../../src/testing/laws/index.ts'
 import { anyScript } from '../../src/testing/laws/sinkWorld.ts'
 import { openOver, track } from '../destination/virtual.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 /** A destination as a pipeline: what it refuses, and its outcomes. It is closed when all of its source has ended. */
 const through =
@@ -42,7 +42,7 @@ describe('a destination in order', () =>
 // What the published laws do not see.
 
 export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => ReturnType<typeof openOver>
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 const arrival = fc.record({
   gap: fc.constantFrom(0, 0, 1, 50, 3_000),
@@ -112,17 +112,8 @@ const play = async (
   const left = [...sinks.map((sink) => sink.running()), clock.pending()]
   await clock.advance(100_000)
   const calls = sinks.flatMap((sink) => sink.calls)
-  return {
-    calls,
-    mostRunning,
-    ended,
-    accepted,
-    keysAsked,
-    closing,
-    closeTook,
-    closedAt: closeAsked + closeTook,
-    left,
-  }
+  const times = { closeTook, closedAt: closeAsked + closeTook }
+  return { calls, mostRunning, ended, accepted, keysAsked, closing, ...times, left }
 }
 
 export const destinationLaws = lawTable(world, play, {

@@ -1,15 +1,15 @@
 /** TP2, TP3: errors at any of the calls that a part makes stop it not, and its accounts stay exact. */
 import * as fc from 'fast-check'
-import { Observable, Subject, config } from 'rxjs'
+import { Observable, config } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { createClient } from '../../src/client/createClient.ts'
-import { deliver, retryable } from '../../src/index.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { retryable } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
-import type { Clock, Outcome, Refusal, Sink, Verdict, Totals } from '../../src/index.ts'
+import type { Clock, Sink, Verdict, Totals } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { openOver, track } from '../destination/virtual.ts'
+import type { Drawn } from '../support/check.ts'
+import { parts } from '../support/parts.ts'
 import { runs } from '../support/runs.ts'
 
 const PLACES = [
@@ -27,10 +27,7 @@ const world = fc.record({
   items: fc.array(fc.nat(2), { minLength: 1, maxLength: 8 }),
   waits: fc.boolean(),
 })
-interface Item {
-  readonly id: string
-}
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 const play = async ({ part, hasStore, faults, items, waits }: World) => {
   const calls = new Map<Place, number>()
@@ -79,62 +76,19 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
       nextDue: around('nextDue', inner.nextDue),
     }
   }
-  const shared = {
+  const outcomes: string[] = []
+  const made = parts[part]({
     clock,
-    logger: false,
     random: around('random', () => 0.5),
     onEvent: around('onEvent', () => undefined),
     retry: both(exponential({ base: 100 }), limitRetries(20)),
-  } as const
-  const outcomes: string[] = []
-  const listen = ({ _tag, item }: { readonly _tag: string; readonly item: Item }): void => {
-    outcomes.push(`${_tag} ${item.id}`)
-    at('subscriber')
-  }
-  const openDeliver = () => {
-    const source = new Subject<Either<never, Item>>()
-    const { logger: _, ...options } = shared
-    const operator = deliver(
-      target<Item>(({ id }) => id),
-      { ...options, ...(hasStore && { outbox: store<Item>() }) },
-    )
-    // A pipeline has no counters: these are of what its subscriber sees.
-    const seen = { accepted: 0, delivered: 0, waiting: 0, refused: 0 }
-    const done = new Promise<typeof seen>((resolve) => {
-      const next = (ended: Refusal | Outcome<Item>): void => {
-        seen.waiting--
-        seen['item' in ended ? 'delivered' : 'refused']++
-        if ('item' in ended) listen(ended)
-      }
-      source.pipe(operator).subscribe({ next, complete: () => resolve(seen) })
-    })
-    const call = (id: string) => {
-      const { refused } = seen
-      seen.waiting++
-      source.next(right({ id }))
-      if (seen.refused > refused) return left(refused)
-      seen.accepted++
-      return right({ id })
-    }
-    const close = async (_: object) => ({ totals: seen, abandoned: [] })
-    return { call, rest: () => (source.complete(), done), close, stats: () => seen }
-  }
-  const openPart = () => {
-    if (part === 'deliver') return openDeliver()
-    if (part === 'destination') {
-      const made = openOver([target(({ id }) => id)], { ...shared, ...(hasStore && { outbox: store() }) })
-      made.outcomes$.subscribe(listen)
-      return { ...made, rest: made.idle, call: (id: string) => made.send(track(id)) }
-    }
-    const made = createClient('key', {
-      ...{ ...shared, drainOnExit: false, size: 1, ...(hasStore && { outbox: store() }) },
-      sink: target(({ members: [member] }) => member?.id ?? ''),
-    })
-    made.outcomes$.subscribe(listen)
-    const call = (messageId: string) => made.track({ messageId, userId: 'u', event: 'e' })
-    return { ...made, rest: made.flush, call }
-  }
-  const made = openPart()
+    target,
+    store: hasStore ? store : undefined,
+    ended: (kind, id) => {
+      outcomes.push(`${kind} ${id}`)
+      at('subscriber')
+    },
+  })
   const accepted: string[] = []
   let refused = 0
   const lowest: number[] = []
@@ -153,6 +107,12 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
     readonly abandoned: ReadonlyArray<unknown>
   }>(made.close({ timeout: 1_000 }))
   return { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft: virtual.timers() }
+}
+
+/** Found by a seed of the day: nothing asked the store again. */
+const askedNoMore: World = {
+  ...{ part: 'deliver', hasStore: true, items: [0], waits: false },
+  faults: [6, 7].map((call) => ['nextDue', call]),
 }
 
 describe('a part whose calls throw', () => {
@@ -180,21 +140,7 @@ describe('a part whose calls throw', () => {
       }),
       {
         numRuns: runs(3),
-        // Found by a seed of the day: nothing asked the store again.
-        examples: [
-          [
-            {
-              part: 'deliver',
-              hasStore: true,
-              faults: [
-                ['nextDue', 6],
-                ['nextDue', 7],
-              ],
-              items: [0],
-              waits: false,
-            },
-          ],
-        ],
+        examples: [[askedNoMore]],
       },
     ),
   )

@@ -17,6 +17,7 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
+import type { Drawn } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
 
 type Answer = 'ok' | 'refuse' | 'once' | 'busy'
@@ -61,11 +62,12 @@ const attemptsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
 const attemptsLost = ({ told, asked }: Life): boolean =>
   attemptsIn(told).toSorted().join() !== asked.toSorted().join()
 
-const play = async (steps: ReadonlyArray<typeof step extends fc.Arbitrary<infer S> ? S : never>) => {
+const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
   const path = newFolder()
   const lives: Life[] = []
   const answers = new Map<string, Answer>()
-  const start = (name: string) => {
+  const start = () => {
+    const name = `life ${String(lives.length)}`
     const life: Life = { told: [], asked: [] }
     lives.push(life)
     const url = (at: number): Sink<Payload<Event>> =>
@@ -78,12 +80,10 @@ const play = async (steps: ReadonlyArray<typeof step extends fc.Arbitrary<infer 
         return isBusy ? left(retryable('status')) : undefined
       })
     const onEvent = (event: LogEvent) => life.told.push(event)
-    return {
-      life,
-      made: openOver([url(0), url(1)], { name, outbox: { path }, retry, onEvent, logger: false }),
-    }
+    const options = { name, outbox: { path }, retry, onEvent, logger: false } as const
+    return { life, made: openOver([url(0), url(1)], options) }
   }
-  let now = start('life 0')
+  let now = start()
   const end = async (): Promise<void> => {
     await now.made.idle()
     await now.made.close()
@@ -98,14 +98,12 @@ const play = async (steps: ReadonlyArray<typeof step extends fc.Arbitrary<infer 
     else if (each.do === 'redrive') await now.made.redrive(() => true)
     else {
       await end()
-      const bad = lmdbOutbox({
-        path,
-        codec: { ...storedEvents, toText: ({ id }) => (id === '' ? '' : 'no') },
-      })
+      const codec = { ...storedEvents, toText: () => 'no' }
+      const bad = lmdbOutbox({ path, codec })
       for (let more = each.corrupt; more > 0; more--)
         await bad.enqueue([{ id: 'x', items: [], text: '', byteLength: 0 } as unknown as Payload<Event>])
       await bad.close()
-      now = start(`life ${String(lives.length)}`)
+      now = start()
     }
   }
   await end()
@@ -133,15 +131,9 @@ describe('log events', () => {
     ))
 
   it('do not, if one kind is not told', async () => {
-    const send = (how: Answer) => ({ do: 'send' as const, answer: how })
-    const steps = [
-      send('ok'),
-      send('refuse'),
-      send('busy'),
-      { do: 'refused' as const },
-      { do: 'idle' as const },
-    ]
-    const lives = await play([...steps, { do: 'redrive' }, { do: 'restart', corrupt: 1 }, send('ok')])
+    const sent = (['ok', 'refuse', 'busy'] as const).map((how) => ({ do: 'send' as const, answer: how }))
+    const more = (['refused', 'idle', 'redrive'] as const).map((what) => ({ do: what }))
+    const lives = await play([...sent, ...more, { do: 'restart', corrupt: 1 }, ...sent.slice(0, 1)])
     expect(lives.every(agrees)).toBe(true)
     for (const tag of ['Accepted', 'Restored', 'Redriven', 'Corrupt', 'NotAccepted', 'Ended'] as const) {
       const without = lives.map((life) => ({ ...life, told: life.told.filter((each) => each._tag !== tag) }))
@@ -225,15 +217,11 @@ describe('log events', () => {
           ),
           { defaultValue: [] },
         )
-        const kinds = told.flatMap((event) =>
-          event._tag === 'NotAccepted'
-            ? [event.refusal._tag]
-            : event._tag === 'Ended'
-              ? [event.outcome._tag]
-              : event._tag === 'Skipped'
-                ? ['Skipped']
-                : [],
-        )
+        const kinds = told.flatMap((event) => {
+          if (event._tag === 'NotAccepted') return [event.refusal._tag]
+          if (event._tag === 'Ended') return [event.outcome._tag]
+          return event._tag === 'Skipped' ? ['Skipped'] : []
+        })
         expect(kinds.toSorted()).toEqual(ended.map(({ _tag }) => _tag).toSorted())
         expect(attemptsLost({ told, asked })).toBe(false)
       }),

@@ -1,131 +1,110 @@
-/** The layers that remember in memory: rate limit, circuit breaker, dedupe; and route, which remembers its open sinks. */
+/** The layers that remember in memory: rate limit and dedupe; and route, which remembers its open sinks. */
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { describe, it } from 'vitest'
-import { onlyAttempt, route, withDedupe, withRateLimit, type Sink, type Verdict } from '../../src/index.ts'
+import { describe } from 'vitest'
+import { onlyAttempt, route, withDedupe, withRateLimit, type Layer, type Sink } from '../../src/index.ts'
+import type { Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { holds, same, type Law } from '../support/check.ts'
-import { START, taken, steps, play, notBeforeOf, hearing, run, type Wrap, type Step } from './memoryLayers.ts'
+import { holds, itKeeps, law, same, type Law } from '../support/check.ts'
+import { deliverAll, isOver, type Item, type Step, type Wrap } from './deliveries.ts'
+import { hearing, notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
 
-export type MakeRateLimit = (perSecond: number, burst: number) => Wrap
+export type MakeRateLimit = (perSecond: number, burst: number) => Layer
 
-const rates = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 }), steps)
+const rate = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 }))
+const rates = fc.tuple(rate, steps)
 
 export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
-  {
-    id: 'R1 in any window of t seconds at most burst + t * perSecond deliveries start',
-    property: fc.asyncProperty(rates, async ([perSecond, burst, script]) => {
-      const { starts } = play(make(perSecond, burst), script)
-      for (const [from, first] of starts.entries())
-        for (let to = from; to < starts.length; to++) {
-          const seconds = ((starts[to] ?? 0) - first) / 1_000
-          holds(
-            to - from + 1 <= burst + seconds * perSecond + 1e-6,
-            `${to - from + 1} starts in ${seconds} s`,
-          )
-        }
-    }),
-  },
-  {
-    id: 'R2 what is held back is told when, later than now; when it is told no other moment, it starts',
-    property: fc.asyncProperty(rates, async ([perSecond, burst, script]) => {
-      const { heard, starts } = play(make(perSecond, burst), script)
-      const held = heard.filter(({ verdict }) => notBeforeOf(verdict) !== undefined)
-      for (const { verdict, startedAt } of held)
-        holds((notBeforeOf(verdict) ?? 0) > startedAt, 'held until now')
-      same(starts.length + held.length, heard.length)
-      // The first `burst` after a pause that fills the bucket are never held back.
-      holds(
-        heard.slice(0, burst).every(({ verdict }) => notBeforeOf(verdict) === undefined),
-        'held back within the burst',
+  law(
+    'R1 in any window of t seconds at most burst + t * perSecond deliveries start',
+    rates,
+    async ([[perSecond, burst], script]) => {
+      const { ran } = await deliverAll(make(perSecond, burst), script)
+      const starts = ran.flatMap(({ started }) => (started ? [started.at] : []))
+      const mayStart = (first: number, last: number): number => burst + ((last - first) / 1_000) * perSecond
+      const tooMany = starts.flatMap((first, from) =>
+        starts.slice(from).filter((last, more) => more + 1 > mayStart(first, last) + 1e-6),
       )
-    }),
-  },
-  {
-    id: 'R3 one that comes back at its moment, alone, starts',
-    property: fc.asyncProperty(
-      fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 })),
-      async ([perSecond, burst]) => {
-        const clock = virtualClock({ start: START })
-        const inner = scriptedSink<number>({ clock, reply: () => ({ verdict: taken }) })
-        const deliver = subscribeTo(make(perSecond, burst)(inner))
-        const verdicts: Verdict[] = []
-        const send = (): void => {
-          deliver(
-            0,
-            { ...onlyAttempt, clock },
-            hearing((verdict) => verdicts.push(verdict)),
-          )
-        }
-        for (let sent = 0; sent <= burst; sent++) send()
-        const notBefore = notBeforeOf(verdicts.at(-1)) ?? 0
-        clock.tick(notBefore - clock.now())
-        send()
-        same(verdicts.at(-1), taken)
-      },
-    ),
-  },
+      same(tooMany, [])
+    },
+  ),
+  law(
+    'R2 what is held back is told when, later than now; when it is told no other moment, it starts',
+    rates,
+    async ([[perSecond, burst], script]) => {
+      const { ran } = await deliverAll(make(perSecond, burst), script)
+      for (const [at, one] of ran.entries()) {
+        const notBefore = notBeforeOf(verdictIn(one))
+        same(one.started === undefined, notBefore !== undefined)
+        holds((notBefore ?? Infinity) > one.arrived.at, 'held until now')
+        // The first `burst` after a pause that fills the bucket are never held back.
+        holds(at >= burst || notBefore === undefined, 'held back within the burst')
+      }
+    },
+  ),
+  law('R3 one that comes back at its moment, alone, starts', rate, ([perSecond, burst]) => {
+    const clock = virtualClock({ start: 1_000_000 })
+    const deliver = subscribeTo(make(perSecond, burst)(scriptedSink<number>({ clock })))
+    const verdicts: Verdict[] = []
+    const hear = hearing((verdict) => verdicts.push(verdict))
+    for (let sent = 0; sent <= burst; sent++) deliver(0, { ...onlyAttempt, clock }, hear)
+    clock.tick((notBeforeOf(verdicts.at(-1)) ?? 0) - clock.now())
+    deliver(0, { ...onlyAttempt, clock }, hear)
+    same(verdicts.at(-1)?._tag, 'Right')
+  }),
 ]
 
 export type MakeDedupe = (window: number, maxCount: number) => Wrap
 
-const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 4 }), steps)
+const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), steps)
 
 const isDuplicate = (verdict: Verdict | undefined): boolean =>
   verdict?._tag === 'Right' && verdict.right.duplicate === true
 
 export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
-  {
-    id: 'D1 of one key at most one delivery is in flight, and none is left',
-    property: fc.asyncProperty(dedupes, async ([window, , script]) => {
-      const { calls, running, pending } = play(make(window, 100), script)
-      for (const [at, call] of calls.entries())
-        for (const before of calls.slice(0, at))
-          if (before.item === call.item)
-            holds((before.endedAt ?? Infinity) <= call.startedAt, 'two in flight')
-      same([running, pending], [0, 0])
-    }),
-  },
-  {
-    id: 'D2 a duplicate is delivered and marked: it follows a success of its key within the window, or shares one in flight',
-    property: fc.asyncProperty(dedupes, async ([window, , script]) => {
-      const { heard } = play(make(window, 100), script)
-      for (const [at, one] of heard.entries()) {
-        if (one.step.isCancelled) continue
-        holds(one.verdict !== undefined && one.isOver, 'no verdict')
-        const sources = heard
+  law(
+    'D1 of one key at most one delivery is in flight, and none is left',
+    dedupes,
+    async ([window, script]) => {
+      const { ran, timersLeft } = await deliverAll(make(window, 100), script)
+      for (const { item, started } of ran)
+        holds(started?.beside.every(({ key }) => key !== item.key) !== false, 'two in flight')
+      same([ran.filter(({ started, ended }) => started && !ended), timersLeft], [[], 0])
+    },
+  ),
+  law(
+    'D2 a duplicate is delivered and marked: it follows a success of its key within the window, or shares one in flight',
+    dedupes,
+    async ([window, script]) => {
+      const { ran } = await deliverAll(make(window, 100), script)
+      for (const [at, one] of ran.entries()) {
+        if (one.step.cancelAt !== null) continue
+        const verdict = verdictIn(one)
+        holds(verdict !== undefined && isOver(one), 'no verdict')
+        const isWithin = ran
           .slice(0, at)
-          .filter(
-            (each) =>
-              each.step.item === one.step.item &&
-              each.verdict?._tag === 'Right' &&
-              !isDuplicate(each.verdict),
-          )
-        const within = sources.some(
-          (each) => (each.verdictAt ?? 0) >= one.startedAt || one.startedAt < (each.verdictAt ?? 0) + window,
-        )
-        same(isDuplicate(one.verdict), within && one.verdict?._tag === 'Right')
+          .filter(({ item, replied }) => item.key === one.item.key && replied?._tag === 'Right')
+          .some(({ ended }) => ended?.how === 'completed' && one.arrived.at < ended.at + window)
+        same(isDuplicate(verdict), isWithin && verdict?._tag === 'Right')
       }
-    }),
-  },
-  {
-    id: 'D4 it remembers maxCount successes at most: the oldest is forgotten',
-    property: fc.asyncProperty(fc.integer({ min: 1, max: 10 }), async (maxCount) => {
-      const script = Array.from({ length: maxCount + 1 }, (_, item) => item)
-      const plain = { pause: 0, kind: 'take', after: 0, isCancelled: false } as const
-      const all = [...script, maxCount, 0].map((item): Step => ({ item, ...plain }))
-      const { heard } = play(make(1_000, maxCount), all)
-      same(heard.map(({ verdict }) => isDuplicate(verdict)).slice(-2), [true, false])
-    }),
-  },
+    },
+  ),
+  law(
+    'D4 it remembers maxCount successes at most: the oldest is forgotten',
+    fc.integer({ min: 1, max: 10 }),
+    async (maxCount) => {
+      const plain = { gap: 0, after: null, rest: null, defect: 'none', within: null } as const
+      const taken: Omit<Step, 'key'> = { ...plain, said: { kind: 'taken' }, cancelAt: null, again: null }
+      const keys = [...Array.from({ length: maxCount + 1 }, (_, key) => key), maxCount, 0]
+      const { ran } = await deliverAll(
+        make(1_000, maxCount),
+        keys.map((key) => ({ ...taken, key })),
+      )
+      same(ran.map((one) => isDuplicate(verdictIn(one))).slice(-2), [true, false])
+    },
+  ),
 ]
-
-interface Visit {
-  readonly pause: number
-  readonly key: number
-  readonly after: number
-}
 
 export interface RouteMade {
   readonly maxCount: number
@@ -135,48 +114,34 @@ export interface RouteMade {
 
 export type MakeRoute = (made: RouteMade) => Sink<number>
 
+const visit = fc.record({ pause: fc.oneof(fc.constant(0), fc.nat(150)), key: fc.nat(5), after: fc.nat(80) })
 const visits = fc.tuple(
   fc.integer({ min: 1, max: 3 }),
   fc.integer({ min: 1, max: 100 }),
-  fc.array(
-    fc.record<Visit>({ pause: fc.oneof(fc.constant(0), fc.nat(150)), key: fc.nat(5), after: fc.nat(80) }),
-    {
-      maxLength: 40,
-      size: 'max',
-    },
-  ),
+  fc.array(visit, { maxLength: 40, size: 'max' }),
 )
 
 export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
-  {
-    id: 'O1 each item goes to the open sink of its key; never more than maxCount; none is closed in use; idle ones close in time',
-    property: fc.asyncProperty(visits, async ([maxCount, idleTimeout, script]) => {
-      const clock = virtualClock({ start: START })
+  law(
+    'O1 each item goes to the open sink of its key; never more than maxCount; none is closed in use; idle ones close in time',
+    visits,
+    ([maxCount, idleTimeout, script]) => {
+      const clock = virtualClock()
       let after = 0
       const opened: Array<{ key: number; sink: ReturnType<typeof scriptedSink<number>> }> = []
       const isOpen = (one: (typeof opened)[number]): boolean => one.sink.closed.length === 0
-      const sink = make({
-        maxCount,
-        idleTimeout,
-        open: (key) => {
-          if (key === 5) return undefined
-          const made = scriptedSink<number>({
-            name: `sink ${key}`,
-            clock,
-            reply: () => ({ verdict: right({ sink: `sink ${key}` }), after }),
-          })
-          // A sink that is closed while it is in use fails the law.
-          const watched: Sink<number> = {
-            ...made,
-            close: (options) => {
-              holds(made.running() === 0, 'closed in use')
-              return made.close(options)
-            },
-          }
-          opened.push({ key, sink: made })
-          return watched
-        },
-      })
+      const open = (key: number): Sink<number> | undefined => {
+        if (key === 5) return undefined
+        const verdict = right({ sink: `sink ${key}` })
+        const made = scriptedSink<number>({ clock, reply: () => ({ verdict, after }) })
+        opened.push({ key, sink: made })
+        const close: typeof made.close = (options) => {
+          holds(made.running() === 0, 'closed in use')
+          return made.close(options)
+        }
+        return { ...made, close }
+      }
+      const sink = make({ maxCount, idleTimeout, open })
       for (const visit of script) {
         clock.tick(visit.pause)
         after = visit.after
@@ -198,17 +163,16 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
           one.calls.every(({ item }) => item === key),
           'wrong key',
         )
-    }),
-  },
+    },
+  ),
 ]
 
 describe('withRateLimit', () =>
-  it.each(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst })))('$id', run))
+  itKeeps(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst }))))
 describe('withDedupe', () =>
-  it.each(
+  itKeeps(
     dedupeLaws((window, maxCount) =>
-      withDedupe({ keyOf: (item: number) => item, keyTimeout: window, maxCount }),
+      withDedupe({ keyOf: ({ key }: Item) => key, keyTimeout: window, maxCount }),
     ),
-  )('$id', run))
-describe('route', () =>
-  it.each(routeLaws((made) => route({ ...made, keyOf: (item: number) => item })))('$id', run))
+  ))
+describe('route', () => itKeeps(routeLaws((made) => route({ ...made, keyOf: (item: number) => item }))))

@@ -1,28 +1,15 @@
 import { Buffer } from 'node:buffer'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { describe } from 'vitest'
 import { ndjsonLines, type BadLine, type Line } from '../../src/sources/ndjson.ts'
-import { holds, same, type Law } from '../support/check.ts'
+import { holds, itKeeps, law, same, type Drawn, type Law } from '../support/check.ts'
 
 export type Chunk = Uint8Array | string
 export type ReadNdjson = (
   readable: AsyncIterable<Chunk>,
   options: { readonly maxBytes: number },
 ) => AsyncIterable<Either<BadLine, Line>>
-
-/** A file of good lines, as it is written, and how it is cut. Plain data. */
-interface File {
-  readonly values: ReadonlyArray<unknown>
-  /** After each line: its line break, and empty lines. */
-  readonly breaks: ReadonlyArray<string>
-  readonly bom: boolean
-  readonly lastBreak: boolean
-  /** Sizes of the chunks, over and over. */
-  readonly cuts: ReadonlyArray<number>
-  /** Whether a chunk is a string, over and over. */
-  readonly strings: ReadonlyArray<boolean>
-}
 
 /** In every bad line: a message that quotes the line has it too. */
 const SECRET = 'zqSECRETqz'
@@ -41,20 +28,25 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-const file: fc.Arbitrary<File> = fc.record({
+/** A file of good lines, as it is written, and how it is cut. */
+const file = fc.record({
   values: fc.array(value, { maxLength: 8 }),
+  /** After each line: its line break, and empty lines. */
   breaks: fc.array(fc.constantFrom('\n', '\r\n', '\n\n', '\r\n \t\r\n', '\n\r\n'), {
     minLength: 1,
     maxLength: 4,
   }),
   bom: fc.boolean(),
   lastBreak: fc.boolean(),
+  /** Sizes of the chunks, over and over. */
   cuts: fc.array(fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 60 })), {
     minLength: 1,
     maxLength: 5,
   }),
+  /** Whether a chunk is a string, over and over. */
   strings: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
 })
+type File = Drawn<typeof file>
 
 /** The lines, each with its number and the text of it. */
 const written = (
@@ -131,39 +123,37 @@ const badLines = fc.constantFrom(
 const right = (line: Line): unknown => ({ _tag: 'Right', right: line })
 
 export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<Law> => [
-  {
-    id: 'N1 good lines give their values, however the file is cut into chunks',
-    property: fc.asyncProperty(file, async (asked) => {
-      const { bytes, lines } = written(asked, asIs)
-      same(await readAll(read, chunksOf(bytes, asked, true)), lines.map(right))
-    }),
-  },
-  {
-    id: 'N2 a bad line comes out at its place with its number and without its content, and changes no other line',
-    property: fc.asyncProperty(
+  law('N1 good lines give their values, however the file is cut into chunks', file, async (asked) => {
+    const { bytes, lines } = written(asked, asIs)
+    same(await readAll(read, chunksOf(bytes, asked, true)), lines.map(right))
+  }),
+  law(
+    'N2 a bad line comes out at its place with its number and without its content, and changes no other line',
+    fc.tuple(
       file.filter(({ values }) => values.length > 0),
       fc.nat(),
       badLines,
-      async (asked, where, line) => {
-        const index = where % asked.values.length
-        const { bytes, lines } = written(asked, (json, i) =>
-          i === index ? Buffer.from(line, 'latin1') : asIs(json),
-        )
-        const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
-        const bad = all[index]
-        same(all.length, lines.length)
-        holds(bad?._tag === 'Left' && bad.left.line === lines[index]?.line, 'the bad line is not on the left')
-        holds(!JSON.stringify(bad).includes(SECRET.slice(2, 6)), `it says ${JSON.stringify(bad)}`)
-        same(
-          all.filter((_, i) => i !== index),
-          lines.filter((_, i) => i !== index).map(right),
-        )
-      },
     ),
-  },
-  {
-    id: 'N3 a line may have as many bytes as the limit, with any line break, and not one more',
-    property: fc.asyncProperty(file, fc.integer({ min: 8, max: 200 }), async (asked, limit) => {
+    async ([asked, where, line]) => {
+      const index = where % asked.values.length
+      const { bytes, lines } = written(asked, (json, i) =>
+        i === index ? Buffer.from(line, 'latin1') : asIs(json),
+      )
+      const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
+      const bad = all[index]
+      same(all.length, lines.length)
+      holds(bad?._tag === 'Left' && bad.left.line === lines[index]?.line, 'the bad line is not on the left')
+      holds(!JSON.stringify(bad).includes(SECRET.slice(2, 6)), `it says ${JSON.stringify(bad)}`)
+      same(
+        all.filter((_, i) => i !== index),
+        lines.filter((_, i) => i !== index).map(right),
+      )
+    },
+  ),
+  law(
+    'N3 a line may have as many bytes as the limit, with any line break, and not one more',
+    fc.tuple(file, fc.integer({ min: 8, max: 200 })),
+    async ([asked, limit]) => {
       const values = [limit, limit + 1, limit, limit + 5, limit - 1].map((length) => 'x'.repeat(length - 2))
       const { bytes } = written({ ...asked, values }, asIs)
       const all = await readAll(read, chunksOf(bytes, asked, true), limit)
@@ -171,12 +161,8 @@ export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<Law> => [
         all.map((line) => (line._tag === 'Left' ? line.left.reason : 'taken')),
         ['taken', 'tooLong', 'taken', 'tooLong', 'taken'],
       )
-    }),
-  },
+    },
+  ),
 ]
 
-describe('ndjson', () => {
-  it.each(ndjsonLaws(ndjsonLines))('$id', async ({ property }) => {
-    await fc.assert(property)
-  })
-})
+describe('ndjson', () => itKeeps(ndjsonLaws(ndjsonLines)))

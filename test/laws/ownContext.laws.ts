@@ -2,24 +2,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import * as fc from 'fast-check'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject, finalize } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
-import { createCollector } from '../../src/collector/createCollector.ts'
-import { deliver, onlyAttempt, retryable, sink, type Sink } from '../../src/index.ts'
+import { onlyAttempt, retryable, sink, type Sink } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { ownContext } from '../../src/core/ownContext.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { openOver, track } from '../destination/virtual.ts'
-import { collectGarbage } from '../support/check.ts'
+import { collectGarbage, turns, type Drawn } from '../support/check.ts'
+import { parts } from '../support/parts.ts'
 import { runs } from '../support/runs.ts'
 
 const stores = new AsyncLocalStorage<string>()
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const world = fc.record({
   part: fc.constantFrom('deliver', 'destination', 'client', 'collector'),
@@ -32,7 +27,7 @@ const world = fc.record({
   isSlowStore: fc.boolean(),
   redrives: fc.boolean(),
 })
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 /** Logged while a call is checked: in the caller's context. */
 const OF_CALLS = new Set(['Accepted', 'NotAccepted', 'UnknownKeys'])
@@ -41,11 +36,11 @@ const slow = <A>(outbox: Outbox<A>): Outbox<A> => ({
   ...outbox,
   enqueue: async (items) => {
     const answers = await outbox.enqueue(items)
-    await turn()
+    await turns()
     return answers
   },
   ack: async (list) => {
-    await turn()
+    await turns()
     await outbox.ack(list)
   },
 })
@@ -67,63 +62,16 @@ const play = async ({ part, callers, isSlowStore, redrives }: World) => {
   const target = <A>(idOf: (item: A) => string): Sink<A> =>
     sink<A>('s', async (item) => {
       const id = idOf(item)
-      if (callers[Number(id.slice(1))]?.isAtOnce !== true) await turn()
+      if (callers[Number(id.slice(1))]?.isAtOnce !== true) await turns()
       return answer(id)
     })
   const retry = both(exponential({ base: 1, factor: 1 }), limitRetries(redrives ? 0 : 3))
-  const store = <A>(): { outbox?: Outbox<A> } => (isSlowStore ? { outbox: slow(memoryOutbox<A>()) } : {})
-  const shared = { retry, onEvent, logger: false } as const
-
+  const store = isSlowStore ? <A>() => slow(memoryOutbox<A>()) : undefined
   const made = stores.run('part', () => {
-    switch (part) {
-      case 'deliver': {
-        const items = new Subject<Either<never, string>>()
-        const ended = new Promise<void>((resolve) => {
-          items
-            .pipe(
-              deliver(
-                target((item: string) => item),
-                { retry, onEvent, ...store<string>() },
-              ),
-              finalize(resolve),
-            )
-            .subscribe((outcome) => note(outcome._tag))
-        })
-        return {
-          call: (id: string): unknown => items.next(right(id)),
-          idle: () => undefined,
-          redrive: () => undefined,
-          close: () => (items.complete(), ended),
-        }
-      }
-      case 'destination': {
-        const made = openOver([target(({ id }) => id)], { ...shared, ...store() })
-        made.outcomes$.subscribe(({ _tag }) => note(_tag))
-        made.attempts$.subscribe(() => note('attempts$'))
-        return { ...made, call: (id: string) => made.send(track(id)) }
-      }
-      case 'client': {
-        const made = createClient('key', {
-          ...{ ...shared, ...store(), size: 2, flushAfter: 1, drainOnExit: false },
-          sink: target(({ members }) => members[0]?.id ?? ''),
-        })
-        made.outcomes$.subscribe(({ _tag }) => note(_tag))
-        const call = (messageId: string): unknown => made.track({ messageId, userId: 'u', event: 'e' })
-        return { call, idle: () => made.flush(), redrive: () => undefined, close: () => made.close() }
-      }
-      case 'collector': {
-        const made = createCollector(
-          {
-            sources: [{ id: 'web', writeKey: 'wk' }],
-            destinations: [{ name: 'd', sources: ['web'], sink: target(({ id }) => id) }],
-          },
-          { ...shared, ...(isSlowStore && { outbox: () => slow(memoryOutbox()) }) },
-        )
-        made.outcomes$.subscribe(({ outcome }) => note(outcome._tag))
-        const call = (id: string): unknown => made.accept('web', track(id))
-        return { call, idle: () => made.idle(), redrive: () => undefined, close: () => made.close() }
-      }
-    }
+    const client = { size: 2, flushAfter: 1 }
+    const opened = parts[part]({ target, store, retry, onEvent, ended: note, client })
+    if ('attempts$' in opened) opened.attempts$.subscribe(() => note('attempts$'))
+    return opened
   })
   const answers: unknown[] = []
   for (const [n, { waits }] of callers.entries()) {
@@ -133,10 +81,10 @@ const play = async ({ part, callers, isSlowStore, redrives }: World) => {
   // A collector yields every 10 ms, so a close may overtake a call: that one is answered Closed.
   if (part === 'collector') await Promise.all(answers)
   await stores.run('caller idle', async () => {
-    await made.idle()
-    if (redrives) {
-      await made.redrive()
-      await made.idle()
+    await made.rest()
+    if (redrives && 'redriveAll' in made) {
+      await made.redriveAll()
+      await made.rest()
     }
     await made.close()
   })
@@ -188,58 +136,29 @@ it('a connection answers in the context of its sink, and not in that of its firs
   await receiver.close()
 })
 
-it('an own context can be entered from within another one', () => {
-  const [outer, inner] = ['outer', 'inner'].map((name) => stores.run(name, ownContext))
-  const seen: Array<string | undefined> = []
-  const look = (): void => void seen.push(stores.getStore())
-  outer?.(() => {
-    look()
-    inner?.(look)
-    look()
-  })
-  expect(seen).toEqual(['outer', 'inner', 'outer'])
-})
-
 describe('the store of a caller', () => {
   const requests = new AsyncLocalStorage<object>()
-  const options = { retry: exponential({ base: 1, factor: 1 }), logger: false, drainOnExit: false } as const
-  const parts = {
-    deliver: (target: Sink<unknown>, ended: () => void) => {
-      const items = new Subject<Either<never, string>>()
-      items.pipe(deliver(target, { retry: options.retry })).subscribe(ended)
-      return { call: (): unknown => items.next(right('a')), close: () => items.complete() }
-    },
-    destination: (target: Sink<unknown>, ended: () => void) => {
-      const made = openOver([target], { retry: options.retry, logger: false })
-      made.outcomes$.subscribe(ended)
-      return { ...made, call: () => made.send(track('a')) }
-    },
-    client: (target: Sink<unknown>, ended: () => void) => {
-      const made = createClient('key', { ...options, sink: target, size: 1 })
-      made.outcomes$.subscribe(ended)
-      return { ...made, call: () => made.track({ userId: 'u', event: 'e' }) }
-    },
-  }
-
   it.each(['deliver', 'destination', 'client'] as const)(
     'is let go by a %s after the outcome',
     async (part) => {
       let attempts = 0
       // The first attempt fails, and opens what stays, as a connection does.
-      const target = sink<unknown>('s', async () => {
-        if (attempts++ > 0) return 'ok'
-        const connection = setInterval(() => undefined, 1e6)
-        onTestFinished(() => clearInterval(connection))
-        return left(retryable('busy'))
-      })
+      const target = <A>() =>
+        sink<A>('s', async () => {
+          if (attempts++ > 0) return 'ok'
+          const connection = setInterval(() => undefined, 1e6)
+          onTestFinished(() => clearInterval(connection))
+          return left(retryable('busy'))
+        })
       let ended = (): void => undefined
       const outcome = new Promise<void>((resolve) => (ended = resolve))
-      const { call, close } = parts[part](target, ended)
-      const request = (() => {
-        const given = { body: 'x' }
-        requests.run(given, () => void call())
-        return new WeakRef(given)
-      })()
+      const retry = exponential({ base: 1, factor: 1 })
+      const { call, close } = parts[part]({ target, retry, ended: () => ended() })
+      const callIn = (request: object) => {
+        requests.run(request, () => void call('a'))
+        return new WeakRef(request)
+      }
+      const request = callIn({ body: 'x' })
       await outcome
       await collectGarbage()
       expect([attempts, request.deref()]).toEqual([2, undefined])

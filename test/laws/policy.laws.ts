@@ -11,6 +11,7 @@ import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../..
 import type { Law } from '../../src/testing/laws/index.ts'
 import { policyFor } from '../../src/testing/laws/brokenParts.ts'
 import { policy, policyTime, type AskedPolicy } from '../../src/testing/laws/policyLaws.ts'
+import type { Drawn } from '../support/check.ts'
 
 const { concat, empty } = Monoid
 
@@ -47,7 +48,7 @@ const world = fc.record({
   ),
 })
 
-type World = typeof world extends fc.Arbitrary<infer T> ? T : never
+type World = Drawn<typeof world>
 
 /** Laws of policies that are combined, in effect: the words of `because` depend on the order of the parts. */
 const combineLaws = (decide: typeof step): ReadonlyArray<Law> => {

@@ -4,7 +4,7 @@ import { it } from 'vitest'
 import { toScheduler } from '../../src/index.ts'
 import { pull, type PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export type MakePull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
@@ -12,7 +12,7 @@ export type MakePull = <T, R>(
   options: PullOptions<R>,
 ) => Observable<R>
 
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = Drawn<typeof world>
 
 const world = fc.record({
   window: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 300 })),
@@ -46,11 +46,7 @@ const iterableOf = (
   if (source === 'sync') return { [Symbol.iterator]: () => ({ next: () => answer(on.pull()), return: stop }) }
   const next = async (): Promise<IteratorResult<number, undefined>> => {
     const n = on.pull()
-    if (source === 'timer') {
-      await new Promise<void>((resolve) => {
-        clock.schedule(1, resolve)
-      })
-    }
+    if (source === 'timer') await clock.sleep(1)
     return answer(n)
   }
   return { [Symbol.asyncIterator]: () => ({ next, return: () => Promise.resolve(stop()) }) }
@@ -91,13 +87,8 @@ const play = async (make: MakePull, asked: World) => {
   const came: number[] = []
   /** The most items under way, how many came without credit, and how many were under way at the end. */
   const seen = {
-    ...{ most: 0, beyond: 0, left: 0 },
-    pulled: 0,
-    given: 0,
-    returned: 0,
-    over: false,
-    depth: 0,
-    nested: false,
+    ...{ most: 0, beyond: 0, left: 0, pulled: 0, given: 0, returned: 0, depth: 0 },
+    ...{ over: false, nested: false },
   }
   const window = Math.max(asked.window, asked.group)
   let end: 'complete' | 'error' | undefined
@@ -112,16 +103,12 @@ const play = async (make: MakePull, asked: World) => {
       seen.most = Math.max(seen.most, seen.given - came.length)
       return seen.pulled - 1
     },
-    over: () => {
-      seen.over = true
-    },
+    over: () => void (seen.over = true),
     returned: () => {
       seen.returned++
     },
   })
-  const pipeline = pipelineOf(asked, clock, (change) => {
-    seen.depth += change
-  })
+  const pipeline = pipelineOf(asked, clock, (change) => void (seen.depth += change))
   const finish = (how: 'complete' | 'error') => () => {
     end = how
     seen.left = seen.given - came.length

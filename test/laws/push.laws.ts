@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { it } from 'vitest'
 import { push, type NotTaken, type Push, type PushOptions } from '../../src/sources/push.ts'
-import { holds, lawTable, same, turns } from '../support/check.ts'
+import { holds, lawTable, same, turns, type Drawn } from '../support/check.ts'
 
 export interface Item {
   readonly n: number
@@ -10,13 +10,6 @@ export interface Item {
 }
 
 export type MakePush = (options: PushOptions<Item>) => Push<Item>
-
-interface World {
-  readonly maxCount: number
-  readonly maxBytes: number
-  readonly overflow: 'error' | 'dropNewest' | 'dropOldest'
-  readonly commands: ReadonlyArray<Command>
-}
 
 const size = fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(0, 1, 30, NaN, -1))
 
@@ -32,29 +25,23 @@ const command = fc.record({
   times: fc.integer({ min: 1, max: 4 }),
   later: fc.option(fc.nat({ max: 12 })),
 })
-type Command = ReturnType<typeof command.generate>['value']
+type Command = Drawn<typeof command>
 
-const world: fc.Arbitrary<World> = fc.record({
+const world = fc.record({
   maxCount: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(12)),
   maxBytes: fc.constantFrom(12, 20, 1_000_000),
   overflow: fc.constantFrom('error' as const, 'error' as const, 'dropNewest' as const, 'dropOldest' as const),
   commands: fc.array(command, { maxLength: 30, size: 'max' }),
 })
+type World = Drawn<typeof world>
 
-/** What a source shows after a command. */
-interface Shown {
-  readonly answers: ReadonlyArray<string>
-  readonly read: ReadonlyArray<number>
-  readonly lost: ReadonlyArray<string>
-  /** Readers that wait for an item. */
-  readonly readers: number
-  readonly stats: ReturnType<Push<Item>['stats']>
-}
+/** What a source shows: its answers, what was read and lost, and how many readers wait. */
+const nothing = () => ({ answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 })
 
 /** What a plain list shows. */
 const plainList = ({ maxCount, maxBytes, overflow }: World) => {
   const held: Item[] = []
-  const shown = { answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 }
+  const shown = nothing()
   const counts = { accepted: 0, taken: 0, dropped: 0, abandoned: 0, refused: 0 }
   let hasEnded = false
   const bytes = (): number => held.reduce((sum, item) => sum + item.size, 0)
@@ -108,10 +95,11 @@ const plainList = ({ maxCount, maxBytes, overflow }: World) => {
       counts.abandoned += held.length
       for (const item of held.splice(0)) lose(item, 'Abandoned')
     },
-    shown: (): Shown =>
-      structuredClone({ ...shown, stats: { ...counts, waiting: held.length, bytes: bytes() } }),
+    shown: () => structuredClone({ ...shown, stats: { ...counts, waiting: held.length, bytes: bytes() } }),
   }
 }
+
+type Shown = ReturnType<ReturnType<typeof plainList>['shown']>
 
 const answerOf = (answer: Either<NotTaken, void>): string => {
   if (answer._tag === 'Right') return 'taken'
@@ -122,10 +110,10 @@ const answerOf = (answer: Either<NotTaken, void>): string => {
 const play = async (make: MakePush, asked: World) => {
   const { commands, ...options } = asked
   /** After each command, when everything has settled. */
-  const after: Array<{ readonly shown: Shown; readonly expected: Shown; readonly notReady: number }> = []
+  const after: Array<{ shown: Shown; expected: Shown; notReady: number }> = []
   /** Callers of `ready`, in the order in which it resolved, and whether there was room then. */
   const trace = { after, ready: [] as number[], readyWithRoom: [] as boolean[] }
-  const shown = { answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 }
+  const shown = nothing()
   const list = plainList(asked)
   let offered = 0
   let waiters = 0
@@ -170,8 +158,7 @@ const play = async (make: MakePush, asked: World) => {
         })
         return
       }
-      case 'end':
-      case 'leave':
+      default:
         hasEnded = true
         if (each.do === 'leave') list.leave()
         list.end()

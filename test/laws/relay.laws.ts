@@ -1,5 +1,7 @@
 /** The laws of a relay: random worlds of items, receivers and crashes, played on a virtual clock. */
 import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { it } from 'vitest'
 import { firstSuccess, refused, retryable, type Sink, type Verdict, type Totals } from '../../src/index.ts'
 import { both, capDelay, deadline, exponential } from '../../src/policy/index.ts'
 import { fullJitter, respectRetryAfter } from '../../src/policy/index.ts'
@@ -7,9 +9,8 @@ import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { makeLayer, WithNext } from '../../src/sink/layer.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 import { sharedStore } from '../support/sharedStore.ts'
-import { left, right } from 'fp-ts/lib/Either.js'
-import { describe, it } from 'vitest'
 
 type Answer = 'ok' | 'refuse' | 'busy' | 'wait' | 'defect'
 
@@ -29,7 +30,7 @@ const step = fc.record({
   after: fc.constantFrom(0, 0, 1, 40, 5_000),
   rest: fc.constantFrom(0, 0, 30),
 })
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+type Step = Drawn<typeof step>
 
 const listOf = <A>(each: fc.Arbitrary<A>, minLength: number, maxLength: number) =>
   fc.array(each, { minLength, maxLength, size: 'max' })
@@ -45,8 +46,6 @@ const world = fc.record({
   latency: fc.constantFrom(0, 0, 1, 700),
   seed: fc.nat(),
 })
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
-
 const ALWAYS_OK: Step = { answer: 'ok', after: 0, rest: 0 }
 
 const verdictOf = (answer: Exclude<Answer, 'defect'>, sink: string, now: number): Verdict => {
@@ -65,17 +64,14 @@ const verdictOf = (answer: Exclude<Answer, 'defect'>, sink: string, now: number)
 export type MakeRelay = (options: RelayOptions<number>) => Relay<number>
 
 /** Plays a world to its end. */
-const play = async (
-  { urls, items, crashes, within, maxInFlight, latency, seed }: World,
-  makeRelay: MakeRelay,
-) => {
+const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
+  const { urls, items, crashes, within, maxInFlight, latency, seed } = given
   const clock = virtualClock()
   const random = seededRandom(seed)
   const store = sharedStore<number>(clock, { latency, leaseTime: 0 })
   let view = store.open()
   const asks: Ask[] = []
-  const samples: Array<{ readonly totals: Totals; readonly stored: number; readonly maxInFlight: number }> =
-    []
+  const samples: Array<{ totals: Totals; stored: number; inFlight: number }> = []
   let life = 0
   let accepted = 0
   let busy = 0
@@ -113,20 +109,13 @@ const play = async (
     })
     // Without it the store is its own, and it counts what it finds there.
     const { watch: _, ...outbox } = view.outbox
-    return makeRelay({
-      sink: counted,
-      outbox,
-      retry: policy,
-      clock,
-      random,
-      shape: one(maxInFlight),
-      ended: () => undefined,
-    })
+    const options = { retry: policy, clock, random, shape: one<number>(maxInFlight), ended: () => undefined }
+    return makeRelay({ sink: counted, outbox, ...options })
   }
 
   let work = boot()
   const sample = (): void => {
-    samples.push({ totals: work.totals(), stored: store.entries().length, maxInFlight: busy })
+    samples.push({ totals: work.totals(), stored: store.entries().length, inFlight: busy })
   }
   const offer = async (item: number): Promise<void> => {
     const answer = await work.offer(item)
@@ -134,19 +123,17 @@ const play = async (
   }
   /** A store that crashed never answers. */
   const unanswered = (): void => undefined
+  const crash = (): void => {
+    life++
+    view.kill()
+    work.abort(() => undefined)
+    busy = 0
+    view = store.open()
+    work = boot()
+  }
   const events = [
     ...items.map((at, item) => ({ at, run: () => void offer(item).catch(unanswered) })),
-    ...crashes.map((at) => ({
-      at,
-      run: () => {
-        life++
-        view.kill()
-        work.abort(() => undefined)
-        busy = 0
-        view = store.open()
-        work = boot()
-      },
-    })),
+    ...crashes.map((at) => ({ at, run: crash })),
   ].sort((a, b) => a.at - b.at)
   let now = 0
   for (const event of events) {
@@ -165,62 +152,41 @@ const play = async (
   return { asks, ended: store.ended, accepted, samples, timersLeft: clock.pending() }
 }
 
-type Trace = Awaited<ReturnType<typeof play>>
-/** What is wrong with a trace, or nothing. */
-type Broken = (trace: Trace, world: World) => string | undefined
-
 const of = (asks: ReadonlyArray<Ask>, item: number): ReadonlyArray<Ask> =>
   asks.filter((ask) => ask.item === item)
 
-const laws: Readonly<Record<string, Broken>> = {
-  'every accepted item ends as exactly one outcome, crashes or not': ({ ended, accepted }) => {
-    const items = ended.map((outcome) => outcome.item)
-    if (new Set(items).size !== items.length) return 'an item ended twice'
-    return ended.length < accepted ? `${String(accepted)} accepted, ${String(ended.length)} ended` : undefined
+const laws = lawTable(world, play, {
+  'Y1 every accepted item ends as exactly one outcome, crashes or not': ({ ended, accepted }) => {
+    same(new Set(ended.map(({ item }) => item)).size, ended.length)
+    holds(ended.length >= accepted, `${accepted} accepted, ${ended.length} ended`)
   },
-  'nothing starts at or after the deadline, which counts from a first attempt': ({ asks }, { within }) => {
-    for (const ask of asks) {
-      if (ask.at >= ask.until) return `started at ${String(ask.at)}, deadline ${String(ask.until)}`
-      const first = of(asks, ask.item).some((other) => other.number === 1 && other.at === ask.until - within)
-      if (!first) return 'a deadline that counts from no first attempt'
+  'Y2 nothing starts at or after the deadline, which counts from a first attempt': ({ asks }, { within }) => {
+    for (const { item, at, until } of asks) {
+      holds(at < until, `started at ${at}, deadline ${until}`)
+      const isFirst = ({ number, ...first }: Ask): boolean => number === 1 && first.at === until - within
+      holds(of(asks, item).some(isFirst), 'a deadline that counts from no first attempt')
     }
-    return undefined
   },
-  'no URL is asked again after a remembered refusal': ({ asks }) => {
+  'Y3 no URL is asked again after a remembered refusal': ({ asks }) => {
     // A crash repeats the round it interrupted: what was stored is the last answer of a round.
     const stored = new Map(asks.map((ask) => [[ask.item, ask.url, ask.number].join(), ask]))
-    const refusals = [...stored.values()].filter((ask) => ask.answer === 'refuse')
-    const again = refusals.find((no) =>
-      of(asks, no.item).some((ask) => ask.url === no.url && ask.number > no.number),
-    )
-    return again === undefined ? undefined : `url ${String(again.url)} was asked again`
+    for (const { answer, item, url, number } of stored.values()) {
+      const again = of(asks, item).some((ask) => ask.url === url && ask.number > number)
+      holds(answer !== 'refuse' || !again, `url ${url} was asked again`)
+    }
   },
-  'the accounting holds at every sample, and agrees with the store': ({ samples }) => {
+  'Y4 the accounting holds at every sample, and agrees with the store': ({ samples }) => {
     for (const { totals, stored } of samples) {
       const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = totals
-      if (accepted !== delivered + rejected + expired + dropped + abandoned + waiting)
-        return JSON.stringify(totals)
-      if (waiting !== stored) return `${String(waiting)} waiting, ${String(stored)} stored`
+      same([accepted, waiting], [delivered + rejected + expired + dropped + abandoned + waiting, stored])
     }
-    return undefined
   },
-  'no more are in a round than allowed': ({ samples }, { maxInFlight }) => {
-    const most = Math.max(...samples.map((sample) => sample.maxInFlight))
-    return most > maxInFlight ? `${String(most)} in a round, ${String(maxInFlight)} allowed` : undefined
+  'Y5 no more are in a round than allowed': ({ samples }, { maxInFlight }) => {
+    for (const { inFlight } of samples) holds(inFlight <= maxInFlight, `${inFlight} in a round`)
   },
-  'at rest no timer is left': ({ timersLeft }) =>
-    timersLeft === 0 ? undefined : `${String(timersLeft)} timers left`,
-}
+  'Y6 at rest no timer is left': ({ timersLeft }) => same(timersLeft, 0),
+})
 
-/** All laws on one world; a violation names its law. */
-export const relayLaws = (make: MakeRelay): fc.IAsyncProperty<[World]> =>
-  fc.asyncProperty(world, async (each) => {
-    const trace = await play(each, make)
-    for (const [id, broken] of Object.entries(laws)) {
-      const what = broken(trace, each)
-      if (what !== undefined) throw new Error(`${id}: ${what}`)
-    }
-  })
+export const relayLaws = laws.each
 
-describe('the laws of a relay hold', () =>
-  it('over an outbox that survives crashes', () => fc.assert(relayLaws(relay))))
+it('a relay over an outbox that survives crashes keeps its laws', () => fc.assert(laws.all(relay)))

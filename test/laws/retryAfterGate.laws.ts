@@ -2,17 +2,12 @@
 import * as fc from 'fast-check'
 import { it } from 'vitest'
 import { withRetryAfterGate, type Layer } from '../../src/index.ts'
-import { lawTable, same } from '../support/check.ts'
-import { deliverAll, type Ran, type Said, type Step, stepsOf, type Trace } from './deliveries.ts'
+import { lawTable, same, type Drawn } from '../support/check.ts'
+import { deliverAll, type Ran, type Said, stepsOf, type Trace } from './deliveries.ts'
 
 export type MakeGate = (most: number) => Layer
 
-interface World {
-  readonly most: number
-  readonly steps: ReadonlyArray<Step>
-}
-
-const world: fc.Arbitrary<World> = fc.record({
+const world = fc.record({
   most: fc.constantFrom(0, 10, 60, 3_600_000),
   steps: stepsOf(fc.nat(20)),
 })
@@ -42,7 +37,7 @@ export const gateLaws = lawTable(
   {
     'G1 nothing starts before the latest moment that was asked for, and everything from then on': (
       { ran }: Trace,
-      { most }: World,
+      { most }: Drawn<typeof world>,
     ) => {
       for (const one of ran) same(one.started === undefined, heldUntil(ran, most, one) > -Infinity)
     },

@@ -2,21 +2,16 @@
 import * as fc from 'fast-check'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { from, lastValueFrom, tap, toArray, type Observable } from 'rxjs'
-import { describe, it } from 'vitest'
+import { describe } from 'vitest'
 import { enrich, filterRight, flatMapRight, isRefusal, mapRight, tapRight } from '../../src/index.ts'
-import { holds, same, type Law } from '../support/check.ts'
+import { holds, itKeeps, law, same, turns, type Drawn, type Law } from '../support/check.ts'
 
-interface Item {
-  readonly n: number
-  readonly throws: boolean
-  /** Turns of the event loop that its function takes. */
-  readonly turns: number
-}
-
+/** Its function takes this many turns of the event loop. */
+const item = fc.record({ n: fc.nat(9), throws: fc.boolean(), turns: fc.nat(4) })
+type Item = Drawn<typeof item>
 type Each = Either<string, Item>
 type Op = (source: Observable<Each>) => Observable<Either<unknown, unknown>>
 
-const item: fc.Arbitrary<Item> = fc.record({ n: fc.nat(9), throws: fc.boolean(), turns: fc.nat(4) })
 const each: fc.Arbitrary<Each> = fc.oneof(
   { weight: 4, arbitrary: item.map((one): Each => right(one)) },
   { weight: 1, arbitrary: fc.string().map((ended): Each => left(ended)) },
@@ -51,16 +46,11 @@ const agrees = async (source: ReadonlyArray<Each>, operator: Op, model: Model): 
   }
 }
 
-const law = (id: string, operator: Op, model: Model): Law => ({
-  id,
-  property: fc.asyncProperty(stream, (source) => agrees(source, operator, model)),
-})
+const modelled = (id: string, operator: Op, model: Model): Law =>
+  law(id, stream, (source) => agrees(source, operator, model))
 
 const later = async (one: Item): Promise<number> => {
-  for (let turn = 0; turn < one.turns; turn++)
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve)
-    })
+  await turns(one.turns)
   return call(one)
 }
 
@@ -85,37 +75,38 @@ const unfit: ReadonlyArray<readonly [keyof RightSide, () => unknown]> = [
 ]
 
 export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
-  law('L1 mapRight changes each item', ops.mapRight(call), (one) => (one.throws ? undefined : right(one.n))),
-  law(
+  modelled('L1 mapRight changes each item', ops.mapRight(call), (one) =>
+    one.throws ? undefined : right(one.n),
+  ),
+  modelled(
     'L2 filterRight passes what is wanted, the rest is Skipped',
     ops.filterRight((one: Item) => call(one) % 2 === 0),
     (one) => (one.throws ? undefined : one.n % 2 === 0 ? right(one) : left({ _tag: 'Skipped', item: one })),
   ),
-  law('L3 tapRight passes the item itself', ops.tapRight(call), (one) =>
+  modelled('L3 tapRight passes the item itself', ops.tapRight(call), (one) =>
     one.throws ? undefined : right(one),
   ),
-  {
-    id: 'L4 enrich keeps the order',
-    property: fc.asyncProperty(stream, fc.constantFrom(1, 3, 16), (source, concurrency) =>
-      agrees(source, ops.enrich(later, { concurrency }), (one) => (one.throws ? undefined : right(one.n))),
-    ),
-  },
-  law(
+  law('L4 enrich keeps the order', fc.tuple(stream, fc.constantFrom(1, 3, 16)), ([source, concurrency]) =>
+    agrees(source, ops.enrich(later, { concurrency }), (one) => (one.throws ? undefined : right(one.n))),
+  ),
+  modelled(
     'L6 flatMapRight passes the Either of its function',
     ops.flatMapRight((one: Item) => (call(one) % 2 === 0 ? right(one.n) : left(`${one.n}`))),
     (one) => (one.throws ? undefined : one.n % 2 === 0 ? right(one.n) : left(`${one.n}`)),
   ),
-  {
-    id: 'L7 an answer that is for another operator costs its item',
-    property: fc.asyncProperty(stream, fc.constantFrom(...unfit), async (source, [name, answer]) => {
+  law(
+    'L7 an answer that is for another operator costs its item',
+    fc.tuple(stream, fc.constantFrom(...unfit)),
+    ([source, [name, answer]]) => {
       // What code without types may answer.
       const operator = ops[name] as unknown as (f: () => unknown) => Op
-      await agrees(source, operator(answer), () => undefined)
-    }),
-  },
-  {
-    id: 'L5 enrich has at most `concurrency` items that have not come out',
-    property: fc.asyncProperty(stream, fc.integer({ min: 1, max: 5 }), async (source, concurrency) => {
+      return agrees(source, operator(answer), () => undefined)
+    },
+  ),
+  law(
+    'L5 enrich has at most `concurrency` items that have not come out',
+    fc.tuple(stream, fc.integer({ min: 1, max: 5 })),
+    async ([source, concurrency]) => {
       let open = 0
       let most = 0
       const counting = (one: Item): Promise<number> => {
@@ -134,11 +125,9 @@ export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
       )
       same([out.length, open], [source.length, 0])
       holds(most <= concurrency, `${most} were open`)
-    }),
-  },
+    },
+  ),
 ]
 
 describe('operators for the right side', () =>
-  it.each(rightSideLaws({ mapRight, flatMapRight, filterRight, tapRight, enrich }))('$id', ({ property }) =>
-    fc.assert(property),
-  ))
+  itKeeps(rightSideLaws({ mapRight, flatMapRight, filterRight, tapRight, enrich })))

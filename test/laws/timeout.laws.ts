@@ -2,21 +2,16 @@
 import * as fc from 'fast-check'
 import { it } from 'vitest'
 import { withTimeout, type Layer } from '../../src/index.ts'
-import { holds, lawTable, same } from '../support/check.ts'
+import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from './deliveries.ts'
 
 export type MakeTimeout = (within: number) => Layer
-
-interface World {
-  readonly within: number
-  readonly steps: ReadonlyArray<Step>
-}
 
 /** Around the limit, one millisecond to either side, and anywhere. */
 const around = (within: number): fc.Arbitrary<number> =>
   fc.oneof(fc.constantFrom(within - 1, within, within + 1), fc.nat(within), fc.nat(within * 2 + 5))
 
-const world: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
+const world = fc.integer({ min: 1, max: 30 }).chain((within) =>
   fc.record({
     within: fc.constant(within),
     steps: stepsOf(around(within), {
@@ -28,6 +23,7 @@ const world: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within
     }),
   }),
 )
+type World = Drawn<typeof world>
 
 const isTimeout = ({ verdict }: Heard): boolean =>
   verdict?._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'timeout'

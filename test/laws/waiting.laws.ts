@@ -4,7 +4,7 @@ import type { Observable } from 'rxjs'
 import { describe, it } from 'vitest'
 import type { Totals } from '../../src/core/outcome.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import { scriptedSink, seededRandom, virtualClock, type Reply } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
 import { busy, gone, openOver, track, yes } from '../destination/virtual.ts'
 import { holds, same } from '../support/check.ts'
@@ -35,16 +35,16 @@ interface Asked {
   readonly outcomes$: Observable<unknown>
 }
 
+const limits = { random: () => 0.5, logger: false, maxCount: 3 } as const
+
 const makers: Readonly<Record<string, (clock: VirtualClock, reply: () => Reply) => Asked>> = {
   destination: (clock, reply) => {
-    const options = { clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
-    const destination = openOver([scriptedSink({ clock, reply })], options)
+    const destination = openOver([scriptedSink({ clock, reply })], { clock, ...limits })
     return { ...destination, rest: destination.idle, send: (id) => destination.send(track(id)) }
   },
   client: (clock, reply) => {
     const sink = scriptedSink({ clock, reply })
-    const options = { sink, clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
-    const client = createClient('a key', { ...options, drainOnExit: false })
+    const client = createClient('a key', { sink, clock, ...limits, drainOnExit: false })
     return { ...client, rest: client.flush, send: (id) => client.send(track(id)) }
   },
 }

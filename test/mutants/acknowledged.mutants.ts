@@ -31,20 +31,18 @@ const reversed = (each: Each): Each => {
 const batches = (options: ItemBatchOptions<unknown>) => pipe(batch(options), map(reversed))
 
 itCatches<Acknowledging>('acknowledged', acknowledgedLaws, {
-  'what is open at a close is not put back': [
-    'K1',
-    answering(({ nak }) => ({ nak: (m, why) => why._tag === 'Abandoned' || nak(m, why) })),
-  ],
-  'an ack is repeated': ['K1', answering(({ ack }) => ({ ack: (m) => [ack(m), ack(m)] }))],
-  'a lost message is answered': ['K1', answering(() => ({ lost: () => false }))],
-  'deliver acks what it takes': ['K2', { ...whole, deliver: acksEarly as never }],
-  'the first part that ends is the answer': ['K2', { ...whole, splitRight: splits as never }],
-  'the members of a batch are in another order': ['K3', { ...whole, batch: batches as never }],
-  'what is rejected is acked': ['K3', answering(({ ack }) => ({ reject: ack }))],
-  'the window has one more': ['K4', answering(({ window = 1 }) => ({ window: window + 1 }))],
-  'it extends late': ['K5', answering(({ extendEvery = 1 }) => ({ extendEvery: extendEvery + 1 }))],
-  'it does not wait for its answers': [
-    'K6',
-    answering(({ ack }) => ({ ack: (m) => void Promise.resolve(ack(m)).catch(() => undefined) })),
-  ],
+  'K1: what is open at a close is not put back': answering(({ nak }) => ({
+    nak: (m, why) => why._tag === 'Abandoned' || nak(m, why),
+  })),
+  'K1: an ack is repeated': answering(({ ack }) => ({ ack: (m) => [ack(m), ack(m)] })),
+  'K1: a lost message is answered': answering(() => ({ lost: () => false })),
+  'K2: deliver acks what it takes': { ...whole, deliver: acksEarly as never },
+  'K2: the first part that ends is the answer': { ...whole, splitRight: splits as never },
+  'K3: the members of a batch are in another order': { ...whole, batch: batches as never },
+  'K3: what is rejected is acked': answering(({ ack }) => ({ reject: ack })),
+  'K4: the window has one more': answering(({ window = 1 }) => ({ window: window + 1 })),
+  'K5: it extends late': answering(({ extendEvery = 1 }) => ({ extendEvery: extendEvery + 1 })),
+  'K6: it does not wait for its answers': answering(({ ack }) => ({
+    ack: (m) => void Promise.resolve(ack(m)).catch(() => undefined),
+  })),
 })

@@ -3,86 +3,58 @@ import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import { expect, it } from 'vitest'
-import type { Client } from '../../src/client/client.ts'
-import { createClient, type ClientOptions } from '../../src/client/index.ts'
+import type { ClientOptions } from '../../src/client/index.ts'
 import { refused, retryable, type Verdict } from '../../src/index.ts'
 import { capDelay, exponential } from '../../src/policy/index.ts'
 import { delivered } from '../../src/core/outcome.ts'
+import { withDelivery } from '../../src/testing/laws/brokenParts.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
-import { crashLaw, ownClientLaws } from '../laws/client.laws.ts'
-import { itCatches } from '../support/mutants.ts'
+import { crashLaw, open, ownClientLaws } from '../laws/client.laws.ts'
+import { altering, itCatches } from '../support/mutants.ts'
 
 const withOptions =
   (change: (options: ClientOptions) => ClientOptions): OpenClient =>
   (options) =>
-    createClient('a key', { ...options, ...change(options) })
+    open({ ...options, ...change(options) })
 
-const changed =
-  (change: (client: Client) => Partial<Client>): OpenClient =>
-  (options) => {
-    const client = createClient('a key', options)
-    return { ...client, ...change(client) }
-  }
+const changed = altering(open)
 
 const answering = (change: (verdict: Verdict) => Verdict): OpenClient =>
-  withOptions(({ sink }) =>
-    sink === undefined
-      ? {}
-      : {
-          sink: {
-            name: sink.name,
-            close: sink.close,
-            deliver: (batch, attempt) => sink.deliver(batch, attempt).pipe(map(change)),
-          },
-        },
-  )
+  withOptions(({ sink }) => (sink === undefined ? {} : { sink: withDelivery(sink, map(change)) }))
 
 itCatches<OpenClient>('a client', ownClientLaws, {
-  'it puts too few messages into a batch': [
-    'full',
-    withOptions(({ size = 20 }) => ({ size: Math.max(1, size - 1) })),
-  ],
-  'it makes two requests at a time': [
-    'order',
-    withOptions(({ concurrency = 1 }) => ({ concurrency: Math.max(2, concurrency) })),
-  ],
-  'it gives a request too much time': ['time', withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 }))],
-  'it has no deadline': ['time', withOptions(() => ({ retry: capDelay(2_000)(exponential({ base: 100 })) }))],
-  'it ignores a Retry-After': [
-    'wait',
-    answering((verdict) =>
-      verdict._tag === 'Left' && verdict.left._tag === 'Retryable'
-        ? left(retryable(verdict.left.reason))
-        : verdict,
-    ),
-  ],
-  'it divides no batch': [
-    'alone',
-    answering((verdict) =>
-      verdict._tag === 'Left' && verdict.left._tag === 'Refused' ? left(refused('whole')) : verdict,
-    ),
-  ],
-  'it makes one request more at a time': [
-    'bounds',
-    withOptions(({ concurrency = 1 }) => ({ concurrency: concurrency + 1 })),
-  ],
-  'it accepts too many': ['bounds', withOptions(({ maxCount = 0 }) => ({ maxCount: maxCount + 1 }))],
-  'it accepts too many bytes': ['bounds', withOptions(({ maxBytes = 0 }) => ({ maxBytes: maxBytes + 400 }))],
-  'it drops where it should refuse': [
-    'drops',
-    withOptions(({ overflow = 'error' }) => ({ overflow: overflow === 'error' ? 'dropNewest' : overflow })),
-  ],
-  'it refuses where it should drop': ['drops', withOptions(() => ({ overflow: 'error' }))],
-  'it waits in a flush for later messages': [
-    'flush',
-    changed((client) => ({
-      flush: async (options) => {
-        let totals = await client.flush(options)
-        while (totals.waiting > 0 && options?.timeout === Infinity) totals = await client.flush()
-        return totals
-      },
-    })),
-  ],
+  'full: it puts too few messages into a batch': withOptions(({ size = 20 }) => ({
+    size: Math.max(1, size - 1),
+  })),
+  'order: it makes two requests at a time': withOptions(({ concurrency = 1 }) => ({
+    concurrency: Math.max(2, concurrency),
+  })),
+  'time: it gives a request too much time': withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 })),
+  'time: it has no deadline': withOptions(() => ({ retry: capDelay(2_000)(exponential({ base: 100 })) })),
+  'wait: it ignores a Retry-After': answering((verdict) =>
+    verdict._tag === 'Left' && verdict.left._tag === 'Retryable'
+      ? left(retryable(verdict.left.reason))
+      : verdict,
+  ),
+  'alone: it divides no batch': answering((verdict) =>
+    verdict._tag === 'Left' && verdict.left._tag === 'Refused' ? left(refused('whole')) : verdict,
+  ),
+  'bounds: it makes one request more at a time': withOptions(({ concurrency = 1 }) => ({
+    concurrency: concurrency + 1,
+  })),
+  'bounds: it accepts too many': withOptions(({ maxCount = 0 }) => ({ maxCount: maxCount + 1 })),
+  'bounds: it accepts too many bytes': withOptions(({ maxBytes = 0 }) => ({ maxBytes: maxBytes + 400 })),
+  'drops: it drops where it should refuse': withOptions(({ overflow = 'error' }) => ({
+    overflow: overflow === 'error' ? 'dropNewest' : overflow,
+  })),
+  'drops: it refuses where it should drop': withOptions(() => ({ overflow: 'error' })),
+  'flush: it waits in a flush for later messages': changed((client) => ({
+    flush: async (options) => {
+      let totals = await client.flush(options)
+      while (totals.waiting > 0 && options?.timeout === Infinity) totals = await client.flush()
+      return totals
+    },
+  })),
 })
 
 it.each<[string, OpenClient]>([

@@ -1,16 +1,11 @@
 /** Collectors with one fault each, and the law that finds it. */
 import { map } from 'rxjs'
-import type { Collector, DestinationOutcome } from '../../src/collector/collector.ts'
+import type { DestinationOutcome } from '../../src/collector/collector.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { collectorLaws, type CreateCollector } from '../laws/collector.laws.ts'
-import { itCatches } from '../support/mutants.ts'
+import { altering, itCatches } from '../support/mutants.ts'
 
-const changed =
-  (change: (collector: Collector) => Partial<Collector>): CreateCollector =>
-  (settings, options) => {
-    const collector = createCollector(settings, options)
-    return { ...collector, ...change(collector) }
-  }
+const changed = altering(createCollector)
 
 type Fields = Record<string, unknown>
 
@@ -33,30 +28,20 @@ const ofItsOwn = (each: DestinationOutcome): DestinationOutcome => {
 }
 
 itCatches<CreateCollector>('a collector', collectorLaws, {
-  'it tells only the first source of a deletion': [
-    'C1',
-    changed(({ requestDeletion }) => ({
-      requestDeletion: (userId, { sources = [] } = {}) =>
-        requestDeletion(userId, { sources: sources.slice(0, 1) }),
-    })),
-  ],
-  'it counts nothing as unrouted': [
-    'C2',
-    changed(({ stats }) => ({ stats: () => ({ ...stats(), unrouted: 0 }) })),
-  ],
-  'it knows no integrations of the batch': ['C3', posting(({ integrations: _, ...body }) => body)],
-  'it refuses what finds no room': [
-    'C3',
-    (settings, options) => createCollector(settings, { ...options, whenFull: 'refuse' }),
-  ],
-  'it sends another text to one destination': [
-    'C4',
-    changed(({ outcomes$ }) => ({ outcomes$: outcomes$.pipe(map(ofItsOwn)) })),
-  ],
-  'it hands nothing back': [
-    'C5',
-    changed(({ close }) => ({
-      close: async (options) => ({ ...(await close(options)), abandoned: {} }),
-    })),
-  ],
+  'C1: it tells only the first source of a deletion': changed(({ requestDeletion }) => ({
+    requestDeletion: (userId, { sources = [] } = {}) =>
+      requestDeletion(userId, { sources: sources.slice(0, 1) }),
+  })),
+  'C2: it counts nothing as unrouted': changed(({ stats }) => ({
+    stats: () => ({ ...stats(), unrouted: 0 }),
+  })),
+  'C3: it knows no integrations of the batch': posting(({ integrations: _, ...body }) => body),
+  'C3: it refuses what finds no room': (settings, options) =>
+    createCollector(settings, { ...options, whenFull: 'refuse' }),
+  'C4: it sends another text to one destination': changed(({ outcomes$ }) => ({
+    outcomes$: outcomes$.pipe(map(ofItsOwn)),
+  })),
+  'C5: it hands nothing back': changed(({ close }) => ({
+    close: async (options) => ({ ...(await close(options)), abandoned: {} }),
+  })),
 })

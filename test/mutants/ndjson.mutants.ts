@@ -30,19 +30,13 @@ const stopping: ReadNdjson = async function* (readable, options) {
 }
 
 itCatches<ReadNdjson>('ndjson', ndjsonLaws, {
-  'each chunk is decoded alone': [
-    'N1',
-    chunksChanged((chunk) => (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())),
-  ],
-  'it ends at a bad line': ['N2', stopping],
-  'a fault quotes its line': [
-    'N2',
-    resultsChanged((result) =>
-      result._tag === 'Left' ? { ...result, left: { ...result.left, detail: 'zqSECRETqz' } } : result,
-    ),
-  ],
-  'one byte more is accepted': [
-    'N3',
-    (readable, { maxBytes }) => ndjsonLines(readable, { maxBytes: maxBytes + 1 }),
-  ],
+  'N1: each chunk is decoded alone': chunksChanged((chunk) =>
+    typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(),
+  ),
+  'N2: it ends at a bad line': stopping,
+  'N2: a fault quotes its line': resultsChanged((result) =>
+    result._tag === 'Left' ? { ...result, left: { ...result.left, detail: 'zqSECRETqz' } } : result,
+  ),
+  'N3: one byte more is accepted': (readable, { maxBytes }) =>
+    ndjsonLines(readable, { maxBytes: maxBytes + 1 }),
 })

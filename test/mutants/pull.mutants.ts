@@ -5,59 +5,35 @@ import { itCatches } from '../support/mutants.ts'
 
 type Source<T> = AsyncIterable<T> | Iterable<T>
 
-const iteratorOf = <T>(source: Source<T>): AsyncIterator<T> | Iterator<T> =>
-  Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-
-/** The source with another `next` or `return`, always answering with promises. */
+/** The source with another `next`, and without `return`. */
 const changed = <T>(
   source: Source<T>,
-  change: (iterator: AsyncIterator<T> | Iterator<T>) => AsyncIterator<T>,
-): AsyncIterable<T> => ({ [Symbol.asyncIterator]: () => change(iteratorOf(source)) })
+  change: (next: () => Promise<IteratorResult<T>>) => Promise<IteratorResult<T>> = (next) => next(),
+): AsyncIterable<T> => {
+  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+  return { [Symbol.asyncIterator]: () => ({ next: () => change(async () => iterator.next()) }) }
+}
 
 itCatches<MakePull>('pull', pullLaws, {
-  'the window has one more': [
-    'U1',
-    (source, pipeline, options) => pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
-  ],
-  'it completes when its source fails': [
-    'U3',
-    (source, pipeline, options) =>
-      pull(
-        changed(source, (iterator) => ({
-          next: async () => {
-            try {
-              return await iterator.next()
-            } catch {
-              return { done: true, value: undefined }
-            }
-          },
-        })),
-        pipeline,
-        options,
-      ),
-  ],
-  'it does not call return': [
-    'U4',
-    (source, pipeline, options) =>
-      pull(
-        changed(source, (iterator) => ({ next: async () => iterator.next() })),
-        pipeline,
-        options,
-      ),
-  ],
-  'it reads on after an unsubscribe': [
-    'U4',
-    (source, pipeline, options) =>
-      new Observable((subscriber) => {
-        pull(source, pipeline, options).subscribe({
-          next: (output) => subscriber.next(output),
-          error: (error: unknown) => subscriber.error(error),
-          complete: () => subscriber.complete(),
-        })
-      }),
-  ],
-  'it takes one item at a time': [
-    'U5',
-    (source, pipeline, options) => pull(source, pipeline, { ...options, window: 3, creditOf: () => 3 }),
-  ],
+  'U1: the window has one more': (source, pipeline, options) =>
+    pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
+  'U3: it completes when its source fails': (source, pipeline, options) => {
+    const ended = { done: true, value: undefined } as const
+    return pull(
+      changed(source, (next) => next().catch(() => ended)),
+      pipeline,
+      options,
+    )
+  },
+  'U4: it does not call return': (source, pipeline, options) => pull(changed(source), pipeline, options),
+  'U4: it reads on after an unsubscribe': (source, pipeline, options) =>
+    new Observable((subscriber) => {
+      pull(source, pipeline, options).subscribe({
+        next: (output) => subscriber.next(output),
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      })
+    }),
+  'U5: it takes one item at a time': (source, pipeline, options) =>
+    pull(source, pipeline, { ...options, window: 3, creditOf: () => 3 }),
 })

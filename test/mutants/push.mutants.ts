@@ -6,23 +6,18 @@ import { itCatches } from '../support/mutants.ts'
 const lastFirst: MakePush = (options) => {
   const source = push(options)
   const callers: Array<() => void> = []
-  return {
-    ...source,
-    ready: () =>
-      new Promise((resolve) => {
-        callers.push(resolve)
-        void source.ready().then(() => callers.pop()?.())
-      }),
-  }
+  const ready = (): Promise<void> =>
+    new Promise((resolve) => {
+      callers.push(resolve)
+      void source.ready().then(() => callers.pop()?.())
+    })
+  return { ...source, ready }
 }
 
 itCatches<MakePush>('push', pushLaws, {
-  'it counts no bytes': ['Q1', (options) => push({ ...options, maxBytes: 1e9 })],
-  'it does not report what is lost': ['Q1', ({ onDropped: _, ...options }) => push(options)],
-  'the last caller continues first': ['Q2', lastFirst],
-  'ready does not wait': ['Q3', (options) => ({ ...push(options), ready: () => Promise.resolve() })],
-  'ready never resolves': [
-    'Q3',
-    (options) => ({ ...push(options), ready: () => new Promise(() => undefined) }),
-  ],
+  'Q1: it counts no bytes': (options) => push({ ...options, maxBytes: 1e9 }),
+  'Q1: it does not report what is lost': ({ onDropped: _, ...options }) => push(options),
+  'Q2: the last caller continues first': lastFirst,
+  'Q3: ready does not wait': (options) => ({ ...push(options), ready: () => Promise.resolve() }),
+  'Q3: ready never resolves': (options) => ({ ...push(options), ready: () => new Promise(() => undefined) }),
 })

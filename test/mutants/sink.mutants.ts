@@ -31,58 +31,43 @@ const limited =
 const asGiven = limited(() => ({}))
 
 itCatches<MakeConcurrency>('concurrency', concurrencyLaws.each, {
-  'one too many runs': ['C1', limited(({ concurrency }) => ({ concurrency: concurrency + 1 }))],
-  'all keys share one queue': ['C6', limited(() => ({ by: undefined }))],
-  'one too many waits': ['C4', limited(({ queue }) => ({ queue: queue + 1 }))],
-  'the deadline is ignored': [
-    'C5',
-    (limits) => (sink) => attempting(asGiven(limits)(sink), () => ({ until: Infinity })),
-  ],
-  'a cancel stays outside': ['C7', (limits) => (sink) => asGiven(limits)(leaky(sink))],
+  'C1: one too many runs': limited(({ concurrency }) => ({ concurrency: concurrency + 1 })),
+  'C6: all keys share one queue': limited(() => ({ by: undefined })),
+  'C4: one too many waits': limited(({ queue }) => ({ queue: queue + 1 })),
+  'C5: the deadline is ignored': (limits) => (sink) =>
+    attempting(asGiven(limits)(sink), () => ({ until: Infinity })),
+  'C7: a cancel stays outside': (limits) => (sink) => asGiven(limits)(leaky(sink)),
 })
 
 itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
-  'it is one millisecond late': ['T1', (within) => withTimeout({ timeout: within + 1 })],
-  'a timeout does not cancel inside': [
-    'T2',
-    (within) => (sink) => withTimeout({ timeout: within })(leaky(sink)),
-  ],
-  'each delivery has a timer': [
-    'T3',
-    (within) => (sink) =>
-      makeSink(
-        sink.name,
-        (item, attempt, observer) =>
-          subscribeTo(withTimeout({ timeout: within })(sink))(item, attempt, observer),
-        (timeout) => sink.close({ timeout }),
-      ),
-  ],
+  'T1: it is one millisecond late': (within) => withTimeout({ timeout: within + 1 }),
+  'T2: a timeout does not cancel inside': (within) => (sink) => withTimeout({ timeout: within })(leaky(sink)),
+  'T3: each delivery has a timer': (within) => (sink) =>
+    makeSink(
+      sink.name,
+      (item, attempt, observer) =>
+        subscribeTo(withTimeout({ timeout: within })(sink))(item, attempt, observer),
+      (timeout) => sink.close({ timeout }),
+    ),
 })
 
 itCatches<MakeGate>('the Retry-After gate', gateLaws.each, {
-  'each sink has its own gate': ['G1', (most) => (sink) => withRetryAfterGate({ maxDelay: most })(sink)],
-  'it never closes': ['G1', () => (sink) => sink],
+  'G1: each sink has its own gate': (most) => (sink) => withRetryAfterGate({ maxDelay: most })(sink),
+  'G1: it never closes': () => (sink) => sink,
 })
 
 itCatches<MakeBisect>('bisection', bisectLaws.each, {
-  'it never divides': ['B1', (_only) => withBisection({ only: [] })],
-  'it forgets what was taken': [
-    'B1',
-    (only) => (sink) => attempting(withBisection({ only })(sink), () => ({ lastFailure: undefined })),
-  ],
-  'it ignores the deadline': [
-    'B4',
-    (only) => (sink) => attempting(withBisection({ only })(sink), () => ({ until: Infinity })),
-  ],
-  'parts have another frame': [
-    'B5',
-    (only) => (sink) =>
-      withBisection({ only })(
-        makeLayer(
-          sink,
-          (subscribe) => (batch, attempt, observer) =>
-            subscribe({ ...batch, frame: { ...batch.frame } }, attempt, observer),
-        ),
+  'B1: it never divides': (_only) => withBisection({ only: [] }),
+  'B1: it forgets what was taken': (only) => (sink) =>
+    attempting(withBisection({ only })(sink), () => ({ lastFailure: undefined })),
+  'B4: it ignores the deadline': (only) => (sink) =>
+    attempting(withBisection({ only })(sink), () => ({ until: Infinity })),
+  'B5: parts have another frame': (only) => (sink) =>
+    withBisection({ only })(
+      makeLayer(
+        sink,
+        (subscribe) => (batch, attempt, observer) =>
+          subscribe({ ...batch, frame: { ...batch.frame } }, attempt, observer),
       ),
-  ],
+    ),
 })

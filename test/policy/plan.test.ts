@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { refused, retryable } from '../../src/index.ts'
 import { plan, always, both, capDelay, exponential } from '../../src/policy/index.ts'
 import { limitRetries, respectRetryAfter, standard } from '../../src/policy/index.ts'
-import { ConfigError } from '../../src/core/refusal.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 
 const half = (): number => 0.5
@@ -40,16 +39,13 @@ describe('plan', () => {
     ['maxAttempts', 'attempts', { maxAttempts: 0 }],
     ['maxAttempts', 'attempts', { maxAttempts: Infinity }],
   ])('names a wrong %s', (name, unit, wrong) => {
-    expect(() => plan(always, { random: half, ...wrong })).toThrow(ConfigError)
-    expect(() => plan(always, { random: half, ...wrong })).toThrow(
-      `Invalid plan options: ${name} must be a whole number of ${unit} from`,
-    )
+    const fault = `Invalid plan options: ${name} must be a whole number of ${unit} from`
+    expect(() => plan(always, { random: half, ...wrong })).toThrow(fault)
   })
 })
 
 it('plans 48, 56 and 65 attempts of 5 s for the standard policy (percentiles 1, 50, 99)', () => {
-  const sizes = Array.from({ length: 1_000 }, (_, seed) => {
-    return plan(standard, { random: seededRandom(seed * 7_919), duration: 5_000 }).length
-  }).sort((a, b) => a - b)
+  const sizeOf = (seed: number) => plan(standard, { random: seededRandom(seed), duration: 5_000 }).length
+  const sizes = Array.from({ length: 1_000 }, (_, at) => sizeOf(at * 7_919)).sort((a, b) => a - b)
   expect([0.01, 0.5, 0.99].map((at) => sizes[Math.floor(at * sizes.length)])).toEqual([48, 56, 65])
 })

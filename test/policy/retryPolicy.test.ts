@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { pipe } from 'fp-ts/lib/function.js'
 import { concatAll } from 'fp-ts/lib/Monoid.js'
-import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../src/core/refusal.ts'
+import { describe, expect, it, test } from 'vitest'
 import { Monoid, always, both, capDelay, deadline, deadlineOf } from '../../src/policy/retryPolicy.ts'
 import { exponential, fullJitter, isRetryPolicy, limitRetries } from '../../src/policy/retryPolicy.ts'
 import { respectRetryAfter, standard, show, showDuration } from '../../src/policy/retryPolicy.ts'
@@ -30,10 +29,9 @@ describe('RetryPolicy', () => {
     ...[NaN, -1, 1.5].map((most) => ['limitRetries', () => limitRetries(most)] as const),
     ...[NaN, 0, -14_400_000, Infinity].map((within) => ['deadline', () => deadline(within)] as const),
   ])('throws a ConfigError that names %s', (name, make) => {
-    expect(make).toThrow(ConfigError)
-    expect(make).toThrow(
-      new RegExp(`^Invalid ${name}.* must be a (whole number of (ms|retries)|finite number) from \\d, not `),
-    )
+    const number = '(whole number of (ms|retries)|finite number)'
+    const message: unknown = expect.stringMatching(`^Invalid ${name}.* must be a ${number} from \\d, not `)
+    expect(make).toThrow(expect.objectContaining({ name: 'ConfigError', message }))
   })
 })
 
@@ -86,17 +84,8 @@ describe('show', () => {
     ))
 })
 
-describe('showDuration', () => {
-  it.each([
-    [0, '0ms'],
-    [1, '1ms'],
-    [999, '999ms'],
-    [1_000, '1s'],
-    [1_500, '1500ms'],
-    [90_000, '90s'],
-    [600_000, '10m'],
-    [5_400_000, '90m'],
-    [14_400_000, '4h'],
-    [172_800_000, '48h'],
-  ])('%i ms is %s', (ms, words) => expect(showDuration(ms)).toBe(words))
+test('showDuration has the largest unit without a fraction', () => {
+  const durations = [0, 1, 999, 1_000, 1_500, 90_000, 600_000, 5_400_000, 14_400_000, 172_800_000]
+  const words = ['0ms', '1ms', '999ms', '1s', '1500ms', '90s', '10m', '90m', '4h', '48h']
+  expect(durations.map(showDuration)).toEqual(words)
 })

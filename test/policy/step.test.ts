@@ -21,9 +21,9 @@ const after = (
   elapsed: number,
   failure: Failure = timeout,
   random = half,
+  lastFailure: Failure = timeout,
 ): Step<undefined> => {
-  const progress: Progress | undefined =
-    attempts === 1 ? undefined : { attempts: attempts - 1, lastFailure: timeout }
+  const progress: Progress | undefined = attempts === 1 ? undefined : { attempts: attempts - 1, lastFailure }
   return step(policy, undefined, progress, SINCE, left(failure), SINCE + elapsed, random)
 }
 
@@ -75,35 +75,18 @@ describe('step', () => {
   })
 })
 
-const NOW = SINCE
 const taken = right({ sink: 'a' })
 const no = left(refused('status', { status: 400 }))
 const busy = left(retryable('status', { status: 503 }))
 
-const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step<undefined> =>
-  step(
-    policy,
-    undefined,
-    last === undefined ? undefined : { attempts: 1, lastFailure: last },
-    NOW,
-    left(failure),
-    NOW,
-    () => 0,
-  )
-
-it.each<readonly [RetryPolicy, string]>([
-  [both(exponential(), limitRetries(0)), 'attempts'],
-  [both(exponential(), deadline(1)), 'deadline'],
-  [both(limitRetries(0), deadline(1)), 'attempts'],
-])('says which limit was reached: %#', (policy, because) => {
-  const busy = left(retryable('status', { status: 503 }))
-  const end = step(policy, undefined, undefined, SINCE, busy, SINCE, () => 1)
+it.each<readonly [RetryPolicy, string, string]>([
+  [both(exponential(), limitRetries(0)), 'attempts', 'after all its 1 attempts'],
+  [both(exponential(), deadline(1)), 'deadline', 'at its deadline, after 1 attempts'],
+  [both(limitRetries(0), deadline(1)), 'attempts', 'after all its 1 attempts'],
+])('says which limit was reached: %#', (policy, because, words) => {
+  const end = after(policy, 1, 0, retryable('status', { status: 503 }))
   expect(end).toMatchObject({ _tag: 'Expired', failure: { because } })
-  expect(end._tag === 'Expired' && showFailure(end.failure)).toBe(
-    because === 'attempts'
-      ? 'expired after all its 1 attempts, last: status 503'
-      : 'expired at its deadline, after 1 attempts, last: status 503',
-  )
+  expect(end._tag === 'Expired' && showFailure(end.failure)).toBe(`expired ${words}, last: status 503`)
 })
 
 it('expires what a retry inside gave up on, with the attempts of that', () => {
@@ -120,9 +103,12 @@ it.each([
 })
 
 describe('a step with a batch', () => {
+  const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step<undefined> =>
+    after(policy, last === undefined ? 1 : 2, 0, failure, () => 0, last)
+
   it('forgets nothing that was settled when a later attempt did not get there', () => {
     const last = partlyFailed([taken, no, busy])
-    const held = retryable('held', { notBefore: NOW + 500 })
+    const held = retryable('held', { notBefore: SINCE + 500 })
     expect(afterBatch(always, held, last)).toMatchObject({
       _tag: 'Wait',
       progress: { lastFailure: partlyFailed([taken, no, left(held)]) },
@@ -132,7 +118,7 @@ describe('a step with a batch', () => {
     expect(afterBatch(policy, retryable('timeout'), last)).toEqual({
       _tag: 'Expired',
       attempts: 2,
-      failure: expired(2, NOW, end, 'deadline'),
+      failure: expired(2, SINCE, end, 'deadline'),
     })
     const unknownKey = refused('status', { status: 401 })
     expect(afterBatch(always, unknownKey, last)).toMatchObject({
@@ -142,13 +128,13 @@ describe('a step with a batch', () => {
   })
 
   it('waits before a gate, also without a policy that minds the wish: it would only be held back again', () => {
-    const held = retryable('held', { notBefore: NOW + 500 })
-    const wish = retryable('status', { notBefore: NOW + 500 })
-    expect(afterBatch(always, held)).toMatchObject({ due: NOW + 500 })
-    expect(afterBatch(always, partlyFailed([taken, left(held)]))).toMatchObject({ due: NOW + 500 })
+    const held = retryable('held', { notBefore: SINCE + 500 })
+    const wish = retryable('status', { notBefore: SINCE + 500 })
+    expect(afterBatch(always, held)).toMatchObject({ due: SINCE + 500 })
+    expect(afterBatch(always, partlyFailed([taken, left(held)]))).toMatchObject({ due: SINCE + 500 })
     const sinks = left(allFailed([{ sink: 'a', failure: wish }]))
-    expect(afterBatch(always, partlyFailed([sinks, left(held)]))).toMatchObject({ due: NOW + 1 })
-    expect(afterBatch(always, partlyFailed([left(wish), left(held)]))).toMatchObject({ due: NOW + 1 })
-    expect(afterBatch(always, wish)).toMatchObject({ due: NOW + 1, because: 'no backoff' })
+    expect(afterBatch(always, partlyFailed([sinks, left(held)]))).toMatchObject({ due: SINCE + 1 })
+    expect(afterBatch(always, partlyFailed([left(wish), left(held)]))).toMatchObject({ due: SINCE + 1 })
+    expect(afterBatch(always, wish)).toMatchObject({ due: SINCE + 1, because: 'no backoff' })
   })
 })

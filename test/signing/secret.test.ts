@@ -1,15 +1,13 @@
 import { createHmac } from 'node:crypto'
 import * as fc from 'fast-check'
+import { getOrElse } from 'fp-ts/lib/Either.js'
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { Payload } from '../../src/event/payload.ts'
 import { secretFrom, signatureOf, signerOf, verifyRaw, type Secret } from '../../src/signing/index.ts'
+import { payloadOf } from '../sink/deliverOnce.ts'
 
-const secretOf = (text: string): Secret => {
-  const made = secretFrom(text)
-  if (made._tag === 'Left') throw new Error(made.left.message)
-  return made.right
-}
+const secretOf = (text: string): Secret =>
+  getOrElse<unknown, Secret>(() => expect.unreachable())(secretFrom(text))
 
 /** Text that is found nowhere by chance, and that no printer escapes. */
 const secretText = fc
@@ -46,13 +44,7 @@ describe('a secret', () => {
     fc.assert(
       fc.property(secretText, (secret) => {
         const known = secretOf(secret)
-        const payload: Payload<string> = {
-          id: 'm',
-          items: ['i'],
-          text: '{}',
-          byteLength: 2,
-          signature: signatureOf(known, '{}'),
-        }
+        const payload = { ...payloadOf('{}'), signature: signatureOf(known, '{}') }
         const seen = [
           printed(known),
           printed(signerOf(known)),

@@ -12,9 +12,12 @@ describe('bodies at the limit of the stack, and what is no body', () => {
 
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
-  it.each([[{ n: 1n }], [cycle], [() => undefined], [Symbol('s')], [undefined]])('%s is no body', (value) =>
-    expect(verifyParsed('s', value, signatureOf('s', '{}'))).toMatchObject({ left: { reason: 'badBody' } }),
-  )
+  it.each([[{ n: 1n }], [cycle], [() => undefined], [Symbol('s')], [undefined]])('%s is no body', (value) => {
+    const explanation: unknown =
+      value === undefined ? expect.stringMatching(/body parser/) : expect.any(String)
+    const left = { reason: 'badBody', explanation }
+    expect(verifyParsed('s', value, signatureOf('s', '{}'))).toMatchObject({ left })
+  })
 })
 
 const body = '{"type":"track","userId":"u1"}'
@@ -55,11 +58,4 @@ describe('verifyRaw', () => {
       left: { reason: 'badBody', explanation: expect.stringMatching(/neither bytes nor text/) as string },
     })
   })
-})
-
-describe('verifyParsed', () => {
-  it('needs a body', () =>
-    expect(verifyParsed('s', undefined, signatureOf('s', body))).toMatchObject({
-      left: { reason: 'badBody', explanation: expect.stringMatching(/body parser/) as string },
-    }))
 })

@@ -4,7 +4,7 @@ import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts'
 import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
 import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, takeUntil, tap } from 'rxjs'
-import { createClient, type Client, type SentBatch } from '../../src/client/index.ts'
+import { createClient, type SentBatch } from '../../src/client/index.ts'
 import { batch, contramap, failover, firstSuccess, refused } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
 import { retryable, sink, toAll, systemClock, type Attempt, type BatchOptions } from '../../src/index.ts'
@@ -28,6 +28,7 @@ import { networkSink, type MakeSink } from '../../src/testing/laws/sinkWorld.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
 import type { OpenSharedOutbox } from '../../src/testing/laws/sharedOutboxLaws.ts'
 import { hmac } from '../../src/testing/laws/signLaws.ts'
+import { altering } from './mutants.ts'
 import { sharedStore, type SharedStore } from './sharedStore.ts'
 
 const { changedSink, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
@@ -432,18 +433,13 @@ export const moreBrokenCodecs = versions<ChangeCodec>('codec')({
 })
 
 const open: OpenClient = (options) => createClient('a key', options)
-const altering =
-  (change: (client: Client) => Partial<Client>): OpenClient =>
-  (options) => {
-    const client = open(options)
-    return { ...client, ...change(client) }
-  }
+const opened = altering(open)
 
 export const brokenClients = versions<OpenClient>('client')({
-  'ends-once: keeps a rejection to itself': altering(({ outcomes$ }) => ({
+  'ends-once: keeps a rejection to itself': opened(({ outcomes$ }) => ({
     outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
   })),
-  'adds-up: counts what it refuses as accepted': altering(({ stats }) => ({
+  'adds-up: counts what it refuses as accepted': opened(({ stats }) => ({
     stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
   })),
   'keeps-limits: puts too many messages into a batch': ({ size = 20, ...options }) =>
@@ -452,8 +448,8 @@ export const brokenClients = versions<OpenClient>('client')({
     const reversed = (each: SentBatch): SentBatch => ({ ...each, members: each.members.toReversed() })
     return open({ ...options, ...(inner && { sink: contramap(reversed)(inner) }) })
   },
-  'closes: hands nothing back': altering(({ close }) => ({
+  'closes: hands nothing back': opened(({ close }) => ({
     close: async (options) => ({ ...(await close(options)), abandoned: [] }),
   })),
-  'flushes: flushes nothing': altering(({ stats }) => ({ flush: () => Promise.resolve(stats()) })),
+  'flushes: flushes nothing': opened(({ stats }) => ({ flush: () => Promise.resolve(stats()) })),
 })

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { lastValueFrom, toArray, type Observable } from 'rxjs'
+import { it } from 'vitest'
 
 export { holds, same } from '../../src/testing/laws/law.ts'
 
@@ -11,20 +12,19 @@ export interface Law {
   readonly property: fc.IAsyncProperty<unknown>
 }
 
-/** A law that is checked without waiting. */
-export interface PlainLaw {
-  readonly id: string
-  /** Throws, with a smallest counterexample, when the implementation breaks the law. */
-  readonly check: () => void
-  /** Whether the implementation breaks it. For mutants: the counterexample is not shrunk. Default 1,000 runs. */
-  readonly fails: (most?: number) => boolean
-}
+/** What an arbitrary draws. */
+export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
-export const law = <T>(id: string, property: fc.IProperty<T>): PlainLaw => ({
-  id,
-  check: () => fc.assert(property),
-  fails: (most = 1_000) => fc.check(property, { numRuns: most, endOnFailure: true }).failed,
-})
+/** A law that holds for each input. It throws if it is broken. */
+export const law = <Input>(
+  id: string,
+  inputs: fc.Arbitrary<Input>,
+  check: (input: Input) => void | Promise<void>,
+): Law => ({ id, property: fc.asyncProperty(inputs, async (input) => check(input)) })
+
+/** A test for each law. */
+export const itKeeps = (laws: ReadonlyArray<Law>): void =>
+  it.each(laws)('$id', ({ property }) => fc.assert(property))
 
 /** Laws that read the trace of one world. `each` is for mutants. `all` plays a world once, and names the law that is broken. */
 export interface LawTable<Make> {

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { webhook } from '../../src/http/webhook.ts'
+import type { Payload, Sink } from '../../src/index.ts'
 import { loopbackReceiver, scriptedSink, testCertificates, virtualClock } from '../../src/testing/index.ts'
 import type { Misbehaviour, FaultScript, Receiver } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
@@ -9,32 +10,23 @@ const { ca, valid } = testCertificates()
 
 const open = (script: FaultScript): Promise<Receiver> => receiverOf(script, { tls: valid })
 
-/** What a webhook over HTTPS says of each fault of the script, and of the healthy receiver afterwards. */
-const overHttps = async (script: FaultScript): Promise<readonly [unknown[], Receiver]> => {
-  const receiver = await open(script)
-  const sink = webhook({ url: receiver.url, tls: { ca } })
+/** What a sink says of each fault of the script, and of the healthy receiver afterwards. */
+const verdictsOf = async (sink: Sink<Payload<unknown>>, script: FaultScript): Promise<unknown[]> => {
   const seen: unknown[] = []
   for (let n = 0; n <= script.length; n++) seen.push((await deliverOnce(sink, payloadOf('{}'))).verdicts)
   await sink.close({ timeout: 0 })
-  return [seen, receiver]
-}
-
-const inMemory = async (script: FaultScript, name: string): Promise<unknown[]> => {
-  const sink = scriptedSink<unknown>({ name, clock: virtualClock(), script })
-  const seen: unknown[] = []
-  for (let n = 0; n <= script.length; n++) seen.push((await deliverOnce(sink, 'x')).verdicts)
   return seen
 }
 
-const certificateFaults: ReadonlyArray<Misbehaviour> = [
-  { do: 'tls', kind: 'selfSigned' },
-  { do: 'tls', kind: 'unknownCa' },
-  { do: 'tls', kind: 'wrongName' },
-  { do: 'tls', kind: 'expired' },
-]
+const inMemory = (script: FaultScript, name: string): Promise<unknown[]> =>
+  verdictsOf(scriptedSink({ name, clock: virtualClock(), script }), script)
+
+const kinds = ['selfSigned', 'unknownCa', 'wrongName', 'expired'] as const
+const certificateFaults = kinds.map((kind) => ({ do: 'tls', kind }) as const)
 
 test('wrong certificates mean in memory what they mean over HTTPS: refused, without a request', async () => {
-  const [seen, receiver] = await overHttps(certificateFaults)
+  const receiver = await open(certificateFaults)
+  const seen = await verdictsOf(webhook({ url: receiver.url, tls: { ca } }), certificateFaults)
   expect(seen).toEqual(await inMemory(certificateFaults, receiver.url))
   expect(seen.slice(0, 4)).toMatchObject(
     certificateFaults.map(() => [{ left: { _tag: 'Refused', reason: 'certificate' } }]),

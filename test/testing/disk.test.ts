@@ -26,13 +26,6 @@ test('keeps files', () =>
     await expect(disk.read('b')).rejects.toMatchObject({ code: 'ENOENT' })
   }))
 
-const life = async (disk: ScriptedDisk): Promise<void> => {
-  await disk.append('journal', 'one,')
-  await disk.sync('journal')
-  await disk.append('new', 'x')
-  await disk.append('journal', 'two,')
-}
-
 test.each<readonly [number | undefined, string, ReadonlyArray<string>]>([
   [undefined, 'one,', ['journal']],
   [0, 'one,', ['journal', 'new']],
@@ -40,7 +33,10 @@ test.each<readonly [number | undefined, string, ReadonlyArray<string>]>([
   [99, 'one,two,', ['journal', 'new']],
 ])('a crash that keeps %s of the last write', (keep, journal, files) =>
   onDisk({}, async (disk) => {
-    await life(disk)
+    await disk.append('journal', 'one,')
+    await disk.sync('journal')
+    await disk.append('new', 'x')
+    await disk.append('journal', 'two,')
     disk.crash(keep === undefined ? {} : { keep })
     expect([await text(disk, 'journal'), await disk.list()]).toEqual([journal, files])
   }),

@@ -1,23 +1,12 @@
 import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
-import { afterEach, describe, expect, it } from 'vitest'
-import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { describe, expect, it } from 'vitest'
+import { virtualClock } from '../../src/testing/index.ts'
 import type { Misbehaviour, FaultScript } from '../../src/testing/index.ts'
-import type { Receiver } from '../../src/testing/index.ts'
-import { openSockets, until } from '../support/http.ts'
+import { closedAfterEach, until } from '../support/http.ts'
 
-const receivers: Receiver[] = []
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close()
-  await until(() => openSockets() === 0)
-})
-
-const open = async (...[script, options]: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(script, options)
-  receivers.push(receiver)
-  return receiver
-}
+const { receive: open } = closedAfterEach()
 
 /** What comes back over a raw socket, until the other side ends or `enough` bytes are there. */
 const raw = (url: string, enough = Infinity): Promise<{ text: string; error: string | undefined }> =>
