@@ -186,6 +186,17 @@ describe('a store that answers lease late, and at first with nothing', () => {
     await clock.advance(160)
     expect(log).toEqual(['200 start a', '200 start b', '210 end a', '210 end b'])
   })
+
+  it('hands back what comes after an abort began', async () => {
+    const { clock, offer, work } = setUp({ store: late(0) })
+    await offer('a')
+    await clock.advance(50)
+    let rest: ReadonlyArray<string> = []
+    work.abort((unfinished) => (rest = unfinished))
+    await clock.advance(1_000)
+    expect([rest, work.totals()]).toMatchObject([['a'], { accepted: 1, abandoned: 1, waiting: 0 }])
+    expect(clock.pending()).toBe(0)
+  })
 })
 
 describe('a store that hands out a part of what is due', () => {
