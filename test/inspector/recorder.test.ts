@@ -122,18 +122,6 @@ it('counts all events of a busy second, and tells of the first 10,000 and of tho
   expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([12_000, 12_000, 1])
 })
 
-it('explains an event in one line', () => {
-  const memory = recorder(10, 'first')
-  for (const kind of ['accept', 'fail', 'wait'] as const) memory.onEvent(eventOf(kind, 17, 9))
-  memory.onEvent(attempt(itemOf(17), 9, 2, right({ sink: 'x', status: 200 }), 'http://127.0.0.1:43195/'))
-  memory.onEvent(eventOf('end', 17, 9))
-  const history = memory.history('m17')
-  const line =
-    'm17: status 503 after 5 ms from sink17; waits 7 ms: because; 200 after 2 ms from :43195; delivered after 1 attempt'
-  expect(history && inOneLine(history)).toBe(line)
-  expect(memory.name()).toBe('orders')
-})
-
 it('goes on with the story of a dead letter that is redriven', () => {
   const { onEvent, history, snapshot } = recorder(10, 'orders')
   for (const [at, kind] of (['accept', 'fail', 'die', 'fail', 'wait'] as const).entries())
@@ -182,30 +170,6 @@ it.each<[string, ReadonlyArray<Kind>]>([
   expect([later, series[1]?.[118 - 58]]).toEqual([word, list.includes('end') ? 1 : 0])
   at += 2_000
   expect(memory.snapshot(stats).word).toBe('Idle')
-})
-
-it('has the whole stories of the last 500 of 2,000 events that are accepted at once', () => {
-  const memory = recorder(500, 'first')
-  const items = Array.from({ length: 2_000 }, (_, n) => itemOf(n))
-  for (const item of items) memory.onEvent({ ...told, _tag: 'Accepted', at: 5, item })
-  for (let n = 0; n < items.length; n += 20) {
-    const members = items.slice(n, n + 20)
-    memory.onEvent(attempt({ id: `b${n}`, members }, 9, 2, right({ sink: 'a', status: 200 })))
-    for (const item of members)
-      memory.onEvent({ ...told, _tag: 'Ended', at: 9, outcome: delivered(item, 1, { sink: 'a' }) })
-  }
-  for (const { id } of items.slice(-500)) {
-    const history = memory.history(id)
-    expect(history && storyOf(history)).toMatchObject({
-      ...{ id, type: 'track', bytes: 28, attempts: 1, state: 'Delivered' },
-      steps: [
-        { at: 5, kind: 'accepted', text: 'accepted' },
-        { at: 7, kind: 'taken', text: '200 after 2 ms from a' },
-        { at: 9, kind: 'ended', text: 'delivered after 1 attempt' },
-      ],
-    })
-  }
-  expect(memory.snapshot(stats).sinks).toMatchObject([{ name: 'a', taken: 100, firstWins: 2_000 }])
 })
 
 it('makes a text of a reason again when it is another one', () => {

@@ -1,7 +1,6 @@
 /** The outbox over a real PostgreSQL: its transactions, its fences, its faults. Left out if there is no server. */
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { isRight, right } from 'fp-ts/lib/Either.js'
-import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import { chunksOf } from 'fp-ts/lib/Array.js'
 import knexOf, { type Knex } from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
@@ -101,16 +100,6 @@ describe('PostgreSQL', async () => {
       expect(await changes(mutant)).toBe(true)
     })
   })
-  test('a worker that was ended by another leases under a new id', async () => {
-    const a = await open()
-    await a.enqueue(['a'])
-    await lease(a)
-    await rows('delete from headrace.worker')
-    await a.enqueue(['b'])
-    expect((await lease(a)).map(({ item }) => item)).toEqual(['b'])
-    await a.close()
-  })
-
   test('an answer that was lost leaves no item leased for ever', async () => {
     let isCut = false
     const lossy: PostgresOptions['pool'] = {
@@ -159,16 +148,6 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  test('the oldest dead letters make room, and go back in their order', async () => {
-    const outbox = await open({ keepDead: 2 }, { keyOf: () => 'k' })
-    await outbox.enqueue(['a', 'b', 'c'])
-    for (let n = 0; n < 3; n++) await outbox.ack((await lease(outbox)).map(failed))
-    expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 1, waiting: 0 })
-    expect(await outbox.dead.redrive(() => true)).toHaveLength(2)
-    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b'])
-    await outbox.close()
-  })
-
   /** Outboxes of several processes over one queue. */
   const openMany = async (count: number, options: (n: number) => Partial<PostgresOptions>, of = {}) => {
     const queue = `many${String(++queues)}`
@@ -196,15 +175,6 @@ describe('PostgreSQL', async () => {
     return seen
   }
   const texts = (count: number) => Array.from({ length: count }, (_, n) => `${String(n % 7)}:${String(n)}`)
-  const keyOf = (item: string): string | undefined => item.split(':')[0]
-
-  test('three processes keep the order of each key', async () => {
-    const many = await openMany(3, () => ({}), { keyOf })
-    for (const list of chunksOf(10)(texts(210))) await many.workers[0]?.enqueue(list)
-    const seen = await drained(many)
-    const byKey = (list: ReadonlyArray<string>) => groupBy((item: string) => keyOf(item) ?? '')([...list])
-    expect(byKey(seen)).toEqual(byKey(texts(210)))
-  })
 
   test.each([
     ['a proxy that cuts answers', 3, async (cut: () => void) => cut()],
