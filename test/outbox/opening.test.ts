@@ -174,7 +174,7 @@ describe('an outbox that opens later', () => {
     const destination = openOver([sinkOf()], { clock, outbox, logger: false })
     const { dead, redrive, addDeadLetter } = destination
     const added = async () => addDeadLetter(payloadOf('a'))
-    const asked: Promise<unknown>[] = [dead.list(), dead.purge(() => true), redrive(), added()]
+    const asked: Array<Promise<unknown>> = [dead.list(), dead.purge(() => true), redrive(), added()]
     let answers = 0
     for (const each of asked) void each.then(() => answers++)
     await clock.advance(4_999)
