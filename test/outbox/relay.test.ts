@@ -8,7 +8,7 @@ import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts
 import { exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
-import { relay } from '../../src/outbox/relay.ts'
+import { relay, type Relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
@@ -60,6 +60,8 @@ const setUp = ({
   const count = (word: 'start' | 'end'): number => log.filter((line) => line.includes(` ${word} `)).length
   return { clock, log, events, offer, count, work, outbox }
 }
+const aborted = (work: Relay<string>): Promise<ReadonlyArray<string>> =>
+  new Promise((resolve) => work.abort(resolve))
 const items = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${prefix} ${String(n)}`)
 
@@ -191,10 +193,9 @@ describe('a store that answers lease late, and at first with nothing', () => {
     const { clock, offer, work } = setUp({ store: late(0) })
     await offer('a')
     await clock.advance(50)
-    let rest: ReadonlyArray<string> = []
-    work.abort((unfinished) => (rest = unfinished))
+    const rest = aborted(work)
     await clock.advance(1_000)
-    expect([rest, work.totals()]).toMatchObject([['a'], { accepted: 1, abandoned: 1, waiting: 0 }])
+    expect([await rest, work.totals()]).toMatchObject([['a'], { accepted: 1, abandoned: 1, waiting: 0 }])
     expect(clock.pending()).toBe(0)
   })
 })
@@ -293,6 +294,15 @@ describe('a store that fails', () => {
       expect(events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
     }
   })
+
+  it('that never recovers hands back what it could not save, at an abort', async () => {
+    const { clock, offer, work } = setUp({ store: failing('nack', Infinity, 'rejects') })
+    await offer('busy')
+    await clock.advance(500)
+    expect(await aborted(work)).toEqual(['busy'])
+    expect(work.totals()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
+    expect(clock.pending()).toBe(0)
+  })
 })
 
 describe('totals', () => {
@@ -365,10 +375,6 @@ describe('an abort cancels', () => {
     const work = over({ name: 's', deliver, close: nothing }, virtualClock())
     await work.offer('a')
     await work.offer('b')
-    let rest: ReadonlyArray<string> = []
-    work.abort((unfinished) => {
-      rest = unfinished
-    })
-    expect([cancelled, rest]).toEqual([2, ['a', 'b']])
+    expect([await aborted(work), cancelled]).toEqual([['a', 'b'], 2])
   })
 })
