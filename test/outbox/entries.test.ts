@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { newFolder } from '../support/folder.ts'
-import { open, ALL, yes, no } from './lmdbKit.ts'
+import { open, ALL, all, yes, no } from './lmdbKit.ts'
 
 it('reads items of any length back as they were, after a restart, a nack and a rejection', async () => {
   const path = newFolder()
@@ -24,6 +24,19 @@ it('reads items of any length back as they were, after a restart, a nack and a r
   expect(same(dead.map((each) => (each.reason === 'ended' ? each.entry.item : 'corrupt')))).toBe(true)
   expect(second.stats()).toMatchObject({ waiting: 0, dead: items.length })
   await second.close()
+})
+
+it('ignores a repeated or late ack and nack', async () => {
+  const outbox = open(newFolder())
+  await outbox.enqueue(['a', 'b'])
+  const [a, b] = await all(outbox)
+  if (a === undefined || b === undefined) throw new Error('both are there')
+  await Promise.all([outbox.ack([no(a), no(a)]), outbox.ack([no(a)]), outbox.nack([{ entry: a, due: 5 }])])
+  await outbox.nack([{ entry: b, due: 5 }])
+  await Promise.all([outbox.nack([{ entry: b, due: 9 }]), outbox.ack([no(b), yes(a)])])
+  expect(outbox.stats()).toMatchObject({ waiting: 1, bytes: 1, dead: 1 })
+  expect(outbox.nextDue()).toBe(5)
+  await outbox.close()
 })
 
 describe('a wrong clock', () => {

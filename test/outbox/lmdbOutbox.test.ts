@@ -1,6 +1,6 @@
 /** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
 import { isRight } from 'fp-ts/lib/Either.js'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { messageOf } from '../../src/core/failure.ts'
@@ -75,6 +75,22 @@ describe('bounds', () => {
 })
 
 describe('bookmarks', () => {
+  it('are stored with their items or not at all', async () => {
+    const path = newFolder()
+    const outbox = open(path, { maxCount: 3 })
+    expect(outbox.bookmark('in')).toBe(undefined)
+    for (const [at, item] of some(5).entries())
+      await outbox.enqueue([item], { bookmark: { name: 'in', value: String(at) } })
+    expect(outbox.bookmark('in')).toBe('2')
+    // As a crash would leave it.
+    const copy = newFolder()
+    copyFileSync(join(path, 'data.mdb'), join(copy, 'data.mdb'))
+    await outbox.close()
+    const crashed = open(copy)
+    expect([crashed.bookmark('in'), crashed.stats().waiting]).toEqual(['2', 3])
+    await crashed.close()
+  })
+
   it('have names of any characters and length', async () => {
     const names = ['in', ' ', '\0', '\ud800', '😀', `/${'x'.repeat(5_000)}`]
     const path = newFolder()

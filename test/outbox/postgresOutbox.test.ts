@@ -1,6 +1,7 @@
 /** The outbox over a real PostgreSQL: its transactions, its fences, its faults. Left out if there is no server. */
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { isRight, right } from 'fp-ts/lib/Either.js'
+import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import { chunksOf } from 'fp-ts/lib/Array.js'
 import knexOf, { type Knex } from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
@@ -100,6 +101,16 @@ describe('PostgreSQL', async () => {
       expect(await changes(mutant)).toBe(true)
     })
   })
+  test('a worker that was ended by another leases under a new id', async () => {
+    const a = await open()
+    await a.enqueue(['a'])
+    await lease(a)
+    await rows('delete from headrace.worker')
+    await a.enqueue(['b'])
+    expect((await lease(a)).map(({ item }) => item)).toEqual(['b'])
+    await a.close()
+  })
+
   test('an answer that was lost leaves no item leased for ever', async () => {
     let isCut = false
     const lossy: PostgresOptions['pool'] = {
@@ -125,6 +136,35 @@ describe('PostgreSQL', async () => {
     )
   })
 
+  test('a bookmark is stored with its items, and none behind items that were not stored', async () => {
+    let isDown = false
+    const failing: PostgresOptions['pool'] = {
+      connect: () => pool.connect(),
+      query: async (query) => {
+        if (isDown && query.text.includes('enqueue')) throw new Error('down')
+        return pool.query({ ...query, values: [...(query.values ?? [])] })
+      },
+    }
+    const outbox = await open({ pool: failing, maxCount: 4 })
+    const at = async (value: string, name = 'in') => outbox.enqueue([value], { bookmark: { name, value } })
+    expect(await outbox.bookmark('in')).toBe(undefined)
+    const other = 'x'.repeat(9_000)
+    await Promise.all([at('1'), at('2'), at('3', other)])
+    expect([await outbox.bookmark('in'), await outbox.bookmark(other)]).toEqual(['2', '3'])
+    await at('4')
+    await at('5')
+    expect(await outbox.bookmark('in')).toBe('4')
+    await outbox.remember({ name: 'in', value: 'end' })
+    expect(await outbox.bookmark('in')).toBe('end')
+    await outbox.ack((await lease(outbox)).map(ended))
+    isDown = true
+    await expect(at('6')).rejects.toThrow('down')
+    isDown = false
+    await at('7')
+    expect([await outbox.bookmark('in'), outbox.stats().waiting]).toEqual(['end', 1])
+    await outbox.close()
+  })
+
   test('a record that cannot be read ends as a dead letter, which is told', async () => {
     const told: CorruptRecord[] = []
     const codec = { ...textCodec, fromText: (text: string) => (text === 'bad' ? text.repeat(-1) : text) }
@@ -145,6 +185,16 @@ describe('PostgreSQL', async () => {
       reason: { message: expect.stringContaining('character 0') },
     })
     expect(good.status).toBe('fulfilled')
+    await outbox.close()
+  })
+
+  test('the oldest dead letters make room, and go back in their order', async () => {
+    const outbox = await open({ keepDead: 2 }, { keyOf: () => 'k' })
+    await outbox.enqueue(['a', 'b', 'c'])
+    for (let n = 0; n < 3; n++) await outbox.ack((await lease(outbox)).map(failed))
+    expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 1, waiting: 0 })
+    expect(await outbox.dead.redrive(() => true)).toHaveLength(2)
+    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b'])
     await outbox.close()
   })
 
@@ -175,6 +225,15 @@ describe('PostgreSQL', async () => {
     return seen
   }
   const texts = (count: number) => Array.from({ length: count }, (_, n) => `${String(n % 7)}:${String(n)}`)
+  const keyOf = (item: string): string | undefined => item.split(':')[0]
+
+  test('three processes keep the order of each key', async () => {
+    const many = await openMany(3, () => ({}), { keyOf })
+    for (const list of chunksOf(10)(texts(210))) await many.workers[0]?.enqueue(list)
+    const seen = await drained(many)
+    const byKey = (list: ReadonlyArray<string>) => groupBy((item: string) => keyOf(item) ?? '')([...list])
+    expect(byKey(seen)).toEqual(byKey(texts(210)))
+  })
 
   test.each([
     ['a proxy that cuts answers', 3, async (cut: () => void) => cut()],
