@@ -136,35 +136,6 @@ describe('PostgreSQL', async () => {
     )
   })
 
-  test('a bookmark is stored with its items, and none behind items that were not stored', async () => {
-    let isDown = false
-    const failing: PostgresOptions['pool'] = {
-      connect: () => pool.connect(),
-      query: async (query) => {
-        if (isDown && query.text.includes('enqueue')) throw new Error('down')
-        return pool.query({ ...query, values: [...(query.values ?? [])] })
-      },
-    }
-    const outbox = await open({ pool: failing, maxCount: 4 })
-    const at = async (value: string, name = 'in') => outbox.enqueue([value], { bookmark: { name, value } })
-    expect(await outbox.bookmark('in')).toBe(undefined)
-    const other = 'x'.repeat(9_000)
-    await Promise.all([at('1'), at('2'), at('3', other)])
-    expect([await outbox.bookmark('in'), await outbox.bookmark(other)]).toEqual(['2', '3'])
-    await at('4')
-    await at('5')
-    expect(await outbox.bookmark('in')).toBe('4')
-    await outbox.remember({ name: 'in', value: 'end' })
-    expect(await outbox.bookmark('in')).toBe('end')
-    await outbox.ack((await lease(outbox)).map(ended))
-    isDown = true
-    await expect(at('6')).rejects.toThrow('down')
-    isDown = false
-    await at('7')
-    expect([await outbox.bookmark('in'), outbox.stats().waiting]).toEqual(['end', 1])
-    await outbox.close()
-  })
-
   test('a record that cannot be read ends as a dead letter, which is told', async () => {
     const told: CorruptRecord[] = []
     const codec = { ...textCodec, fromText: (text: string) => (text === 'bad' ? text.repeat(-1) : text) }

@@ -57,7 +57,7 @@ it.each(isAll ? kinds : kinds.slice(0, 2))(title, { timeout: LIMIT * 2 }, async 
   const refuses = (name: string): boolean => chosen.includes(name)
   const receiver = await openReceiver({ ...account, arrived, taken }, random, false, refuses)
   const refused: Said[] = []
-  const tell = hearing(account, (said) => refused.push(said))
+  const tell = hearing(account, (said) => said['t'] === 'refused' && refused.push(said))
   const hear = (said: Said): void => {
     if (said['outcome'] !== 'expired' || !doomed.has(String(said['id']))) tell(said)
   }
