@@ -2,10 +2,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { deliver, firstSuccess, retryable } from '../../src/index.ts'
+import { deliver, firstSuccess, retryable, withConcurrency } from '../../src/index.ts'
 import type { Sink, Verdict } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
-import { exponential } from '../../src/policy/index.ts'
+import { both, deadline, exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
 import { relay, type Relay } from '../../src/outbox/relay.ts'
@@ -343,6 +343,31 @@ describe('totals', () => {
     expect(await work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })).toMatchObject({ _tag: 'Left' })
   })
 })
+
+describe('an item that waits in a full queue of its URL', () =>
+  it('has not started: no attempt counts, and the deadline does not', async () => {
+    const clock = virtualClock()
+    const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: yes, after: 10_000 }) })
+    const ended: string[] = []
+    const waits: number[] = []
+    const work = relay<string>({
+      sink: firstSuccess([withConcurrency({ concurrency: 1 })(slow)]),
+      outbox: memoryOutbox<string>(),
+      retry: both(exponential(), deadline(25_000)),
+      clock,
+      random: () => 0,
+      shape: one(10),
+      onEvent: (event) => {
+        if (event._tag === 'Waiting') waits.push(event.attempts)
+      },
+      ended: (outcome) => ended.push(`${outcome._tag} ${String(outcome.attempts)}`),
+    })
+    for (const item of ['a', 'b', 'c', 'd', 'e', 'f']) void work.offer(item)
+    await clock.advance(200_000)
+    expect(ended).toEqual(Array.from({ length: 6 }, () => 'Delivered 1'))
+    expect(new Set(waits)).toEqual(new Set([0]))
+    expect(clock.pending()).toBe(0)
+  }))
 
 describe('an abort cancels', () => {
   const over = (sink: Sink<string>, clock: Clock, ended?: () => void) =>
