@@ -2,7 +2,7 @@
 // go to a receiver that takes its time. It takes some minutes.
 import { fork } from 'node:child_process'
 import { answerOf, compared, here, median, withReceiver } from './measure.js'
-import { hostCalls, senders } from './senders.js'
+import { inBursts, senders } from './senders.js'
 
 const LIMIT = 'by hand'
 const OURS = 'headrace'
@@ -13,19 +13,7 @@ const RUDDER = '@rudderstack/rudder-sdk-node'
 /** Calls that are outstanding at most: five batches, or 2,000. Rudder's cost grows with its queue, so it gets its best case. */
 const paceOf = (name, size) => (name === RUDDER ? 5 * size : Math.max(2_000, 5 * size))
 
-/** A case for `takeTurns`: calls in bursts, each after the last one was answered. */
-const paced = (name) => async (given) => {
-  const { track, ended } = await senders[name](given)
-  const inputs = hostCalls()
-  const pace = paceOf(name, given.size)
-  return async (units) => {
-    for (let sent = 0; sent < units;) {
-      const until = Math.min(units, sent + pace)
-      while (sent < until) track(inputs[sent++ % inputs.length])
-      await ended()
-    }
-  }
-}
+const paced = (name) => async (given) => inBursts(await senders[name](given), paceOf(name, given.size))
 
 export const cases = Object.fromEntries(Object.keys(senders).map((name) => [name, paced(name)]))
 

@@ -21,11 +21,12 @@ const answer = (response) => {
   response.end(body)
 }
 
-/** A case: a server, and a process that posts to it. */
+/** A case: a server, and a process that posts to it. Its listener tells how many messages it takes. */
 const served =
   (listenerOf) =>
   async ({ size, count }) => {
-    const { listener, taken } = listenerOf()
+    let taken = 0
+    const listener = listenerOf((messages) => (taken += messages))
     const server = createServer(listener).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const sender = fork(fileURLToPath(new URL('./sender.js', import.meta.url)), [size, String(count)])
@@ -35,7 +36,7 @@ const served =
       const [wrong] = await once(sender, 'message')
       expected += requests * count
       if (wrong > 0) throw new Error(`${wrong} requests were not answered 200`)
-      if (taken() !== expected) throw new Error(`${taken()} messages were taken, and not ${expected}`)
+      if (taken !== expected) throw new Error(`${taken} messages were taken, and not ${expected}`)
     }
   }
 
@@ -69,68 +70,53 @@ const batchOf = (value) => {
   })
 }
 
+/** What the last request kept, so that the engine cannot leave work out. */
+let kept = []
+
 const byFastify = (schema) =>
-  served(() => {
-    let taken = 0
-    let kept = []
+  served((take) => {
     const app = fastify({ bodyLimit: 1e6 })
     app.post('/v1/batch', ({ body }) => {
       kept = schema.parse(body).batch.map((message) => JSON.stringify(message))
-      taken += kept.length
+      take(kept.length)
       return { ok: true }
     })
     const ready = app.ready()
-    return {
-      listener: (request, response) => void ready.then(() => app.routing(request, response)),
-      taken: () => taken,
-    }
+    return (request, response) => void ready.then(() => app.routing(request, response))
   })
 
+/** By hand: `use` gets the messages. */
+const byHand = (use) =>
+  served(
+    (take) => (request, response) =>
+      read(request, ({ batch }) => {
+        use(batch)
+        take(batch.length)
+        answer(response)
+      }),
+  )
+
 export const cases = {
-  'bare node:http, JSON.parse': served(() => {
-    let taken = 0
-    return {
-      listener: (request, response) =>
-        read(request, ({ batch }) => {
-          taken += batch.length
-          answer(response)
-        }),
-      taken: () => taken,
-    }
-  }),
-  [FLOOR]: served(() => {
-    let taken = 0
-    let kept = []
-    return {
-      listener: (request, response) =>
-        read(request, ({ batch }) => {
-          const texts = []
-          for (const message of batch) {
-            if (!isMessage(message)) throw new TypeError('a message of the bench is none')
-            const text = JSON.stringify(message)
-            texts.push({ id: message.messageId, text, byteLength: Buffer.byteLength(text) })
-          }
-          kept = texts
-          taken += kept.length
-          answer(response)
-        }),
-      taken: () => taken,
-    }
+  'bare node:http, JSON.parse': byHand(() => undefined),
+  [FLOOR]: byHand((batch) => {
+    kept = batch.map((message) => {
+      if (!isMessage(message)) throw new TypeError('a message of the bench is none')
+      const text = JSON.stringify(message)
+      return { id: message.messageId, text, byteLength: Buffer.byteLength(text) }
+    })
   }),
   // The collector checks each value of the data too.
   [DEEP]: byFastify(batchOf(z.json())),
   [TOP]: byFastify(batchOf(z.unknown())),
-  [COLLECTOR]: served(() => {
-    let taken = 0
+  [COLLECTOR]: served((take) => {
     const taking = sink('taking', () => {
-      taken++
+      take(1)
       return { _tag: 'Right', right: { sink: 'taking' } }
     })
-    const { listener } = createCollector({
+    return createCollector({
       sources: [{ id: 'web', writeKey: 'wk' }],
       destinations: [{ name: 'Own', sources: ['web'], sink: taking }],
-    })
-    return { listener, taken: () => taken }
+    }).listener
   }),
 }
 

@@ -3,6 +3,7 @@
 import { gzipSync } from 'node:zlib'
 import { sink } from 'headrace'
 import { createCollector } from 'headrace/collector'
+import { cpuNow } from './measure.js'
 
 const MAX = 512_000
 
@@ -44,11 +45,6 @@ const bodies = {
   numbers: filled(page(`,"context":{"n":[${filled('1e300', '', '').slice(0, 24_000)}1]}`)),
 }
 
-const cpu = () => {
-  const { user, system } = process.cpuUsage()
-  return user + system
-}
-
 const headers = {
   Authorization: `Basic ${Buffer.from('wk:').toString('base64')}`,
   'Content-Encoding': 'gzip',
@@ -66,10 +62,10 @@ const opened = () => {
 
 /** Posts a body that is compressed. Answers the status and the CPU time in µs. */
 const post = async (collector, body) => {
-  const before = cpu()
+  const before = cpuNow()
   const response = await collector.handle(new Request('http://x/v1/batch', { method: 'POST', body, headers }))
   await response.text()
-  return { status: response.status, micros: cpu() - before }
+  return { status: response.status, micros: cpuNow() - before }
 }
 
 /** The CPU time of each body by itself, the best of three, and the statuses when many of them come at once. */

@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { byDestination, byPool, byPromise } from './flows.js'
-import { hostCalls } from './senders.js'
+import { inBursts, senders } from './senders.js'
 
 const IN_FLIGHT = 64
 
@@ -31,27 +31,16 @@ const [MEMORY, DISK, UNDICI, LMDB] = [
 ]
 
 /** A client in bursts of 2,000, 20 a batch. */
-const byClient = (options) => async (given) => {
-  const { createClient } = await import('headrace/client')
-  const client = createClient('wk', { endpoint: given.url, ...options(given) })
-  const inputs = hostCalls()
-  return async (units) => {
-    for (let sent = 0; sent < units;) {
-      const until = Math.min(units, sent + 2_000)
-      while (sent < until) client.track(inputs[sent++ % inputs.length])
-      const { accepted, delivered } = await client.flush()
-      if (accepted !== delivered) throw new Error(`${accepted} accepted, and ${delivered} delivered`)
-    }
-  }
-}
+const byClient = async (url, outbox) =>
+  inBursts(await senders.headrace({ url, size: 20, connections: 1, outbox }), 2_000)
 
 export const cases = {
   [MEMORY]: ({ url }) => byDestination(url, IN_FLIGHT),
   [DISK]: ({ url, folder }) => byDestination(url, IN_FLIGHT, { outbox: { path: join(folder, 'ours') } }),
   [UNDICI]: ({ url }) => byPromise(IN_FLIGHT, byPool(url)),
   [LMDB]: byLmdb,
-  [CLIENT]: byClient(() => ({})),
-  [STORED]: byClient(({ folder }) => ({ outbox: { path: join(folder, 'client') } })),
+  [CLIENT]: ({ url }) => byClient(url),
+  [STORED]: ({ url, folder }) => byClient(url, { path: join(folder, 'client') }),
 }
 
 export const plans = [

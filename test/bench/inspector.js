@@ -2,7 +2,7 @@
 // process of its own; rounds alternate.
 import { inspector } from 'headrace/inspector'
 import { byDestination } from './flows.js'
-import { hostCalls, senders } from './senders.js'
+import { inBursts, senders } from './senders.js'
 
 const NONE = 'nothing listens'
 const EMPTY = 'an empty listener'
@@ -19,17 +19,7 @@ const destination =
   ({ url }) =>
     byDestination(url, 32, {}, watch)
 
-const client = (watch) => async (given) => {
-  const { track, ended } = await senders.headrace({ ...given, watch })
-  const inputs = hostCalls()
-  return async (units) => {
-    for (let sent = 0; sent < units;) {
-      const until = Math.min(units, sent + 2_000)
-      while (sent < until) track(inputs[sent++ % inputs.length])
-      await ended()
-    }
-  }
-}
+const client = (watch) => async (given) => inBursts(await senders.headrace({ ...given, watch }), 2_000)
 
 const ofParts = { 'a destination: ': destination, 'a client, 20 a batch: ': client }
 export const cases = Object.fromEntries(

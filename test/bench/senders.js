@@ -10,7 +10,8 @@ export const hostCalls = () =>
 
 /**
  * What a sender is given, and what it is: `track` takes a call; `ended` resolves when all that was taken has been answered.
- * @typedef {{ url: string, size: number, connections?: number, most?: number, watch?: (client: object) => void }} Given
+ * @typedef {{ url: string, size: number, connections?: number, most?: number, outbox?: object,
+ *   watch?: (client: object) => void }} Given `outbox` and `watch` are for ours
  * @typedef {{ track: (call: object) => void, ended: () => Promise<unknown> }} Sender
  */
 
@@ -51,10 +52,11 @@ const byHand = async ({ url, size, connections = 4 }) => {
   }
 }
 
-const headrace = async ({ url, size, connections = 4, most, watch }) => {
+const headrace = async ({ url, size, connections = 4, most, outbox, watch }) => {
   const { createClient } = await import('headrace/client')
   const bounds = most === undefined ? {} : { maxCount: most, maxBytes: most * 1_000 }
-  const client = createClient('wk', { endpoint: url, size, concurrency: connections, ...bounds })
+  const more = { ...bounds, ...(outbox && { outbox }) }
+  const client = createClient('wk', { endpoint: url, size, concurrency: connections, ...more })
   watch?.(client)
   return {
     track: (call) => {
@@ -116,6 +118,18 @@ const posthog = async ({ url, size, most = 10_000 }) => {
   return {
     track: ({ userId: distinctId, event, properties }) => client.capture({ distinctId, event, properties }),
     ended: () => client.flush(),
+  }
+}
+
+/** A case of a bench: calls in bursts of `pace`, each after the last one was answered. */
+export const inBursts = ({ track, ended }, pace) => {
+  const inputs = hostCalls()
+  return async (units) => {
+    for (let sent = 0; sent < units;) {
+      const until = Math.min(units, sent + pace)
+      while (sent < until) track(inputs[sent++ % inputs.length])
+      await ended()
+    }
   }
 }
 

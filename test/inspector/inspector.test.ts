@@ -6,13 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/core/failure.ts'
-import { rejected } from '../../src/core/outcome.ts'
-import type { Event } from '../../src/event/index.ts'
-import type { Payload } from '../../src/index.ts'
 import { inspector } from '../../src/inspector/inspector.ts'
 import { page } from '../../src/inspector/page.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { openOver, track } from '../destination/virtual.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
@@ -185,50 +180,4 @@ it('makes nothing of a part that is not looked at any more', async () => {
   expect(destination.stats().oldest).toBeUndefined()
   await unheard
   expect(panel.explain('m2')).toBeUndefined()
-})
-
-it('lives beside a subscriber of events$ that throws: that is a Defect, and all else goes on', async () => {
-  const heard: LogEvent[] = []
-  const destination = openOver([sink('crm', async () => undefined)], {
-    logger: false,
-    onEvent: (event) => void heard.push(event),
-  })
-  const seen: string[] = []
-  destination.events$.subscribe(() => {
-    throw new Error('of the host')
-  })
-  const panel = inspector(destination)
-  destination.events$.subscribe(({ _tag }) => seen.push(_tag))
-  await destination.send(track('m1'))
-  await destination.idle()
-  expect(panel.explain('m1')).toMatch(/^m1: taken after \d+ ms from crm; delivered after 1 attempt$/)
-  expect(seen).toEqual(['Accepted', 'Attempted', 'Ended'])
-  const defects = heard.flatMap((event) => (event._tag === 'Defect' ? [event.where] : []))
-  expect(defects).toEqual(Array.from({ length: 3 }, () => 'a subscriber of events$'))
-  await panel.close()
-  await destination.close({ timeout: 0 })
-})
-
-it('lists and purges the dead letters of an outbox that opens later, once it is open', async () => {
-  const store = memoryOutbox<Payload<Event>>()
-  const item = { id: 'm1', items: [] as never, text: '{"type":"track"}', byteLength: 16 }
-  await store.addDeadLetter?.(item, rejected(item, 1, refused('status', { status: 410 })))
-  let open = (): void => undefined
-  const opens = new Promise<void>((resolve) => (open = resolve))
-  const outbox = { ...store, opened: () => opens }
-  const destination = openOver([sink('crm', async () => undefined)], { logger: false, outbox })
-  const panel = inspector(destination)
-  const headers = { authorization: `Bearer ${panel.token}` }
-  const ask = (path: string, init: RequestInit = {}) =>
-    panel.fetch(new Request(`http://host.example/${path}`, { ...init, headers })).then((each) => each.json())
-  const answered: string[] = []
-  const listed = ask('dead/0').finally(() => answered.push('list'))
-  const purged = ask('purge/0', { method: 'POST', body: '{}' }).finally(() => answered.push('purge'))
-  await new Promise((resolve) => setImmediate(resolve))
-  expect(answered).toEqual([])
-  open()
-  expect(await listed).toMatchObject({ list: [{ id: 'm1', why: 'status 410' }], isAll: true })
-  expect(await purged).toEqual({ count: 1 })
-  await panel.close()
-  await destination.close({ timeout: 0 })
 })

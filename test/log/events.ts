@@ -24,45 +24,32 @@ export const attempted = (sink: string, at: number, failure?: Failure): Attempte
 
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
 
+const gone = refused('status', { status: 404 })
+const error = new TypeError(`${SECRET}\n    at ${SECRET} (${SECRET}:1:1)`)
+const told = { at: 1, from: 'test' }
 const because = 'Retry-After'
 const faults = [{ path: 'userId', message: 'must be a string' }]
 
 export const logEvents: ReadonlyArray<LogEvent> = [
-  { _tag: 'NotAccepted', at: 1, from: 'test', refusal: invalid(SECRET, faults) },
-  { _tag: 'NotAccepted', at: 1, from: 'test', refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
-  { _tag: 'Accepted', at: 1, from: 'test', item: payload },
-  { _tag: 'Accepted', at: 1, from: 'test', item: SECRET },
-  { _tag: 'Redriven', at: 1, from: 'test', ids: ['1', '2'] },
-  { _tag: 'Restored', at: 1, from: 'test', count: 1 },
-  { _tag: 'Corrupt', at: 1, from: 'test', id: '7' },
-  { _tag: 'Skipped', at: 1, from: 'test', item: SECRET },
-  { _tag: 'NotAccepted', at: 1, from: 'test', refusal: threw(SECRET, 'mapRight', new Error(SECRET)) },
-  { _tag: 'Held', at: 1, from: 'test', item: payload, sink: 'a', number: 1, until: 31, because: 'rate' },
+  { _tag: 'NotAccepted', ...told, refusal: invalid(SECRET, faults) },
+  { _tag: 'NotAccepted', ...told, refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
+  { _tag: 'Accepted', ...told, item: payload },
+  { _tag: 'Accepted', ...told, item: SECRET },
+  { _tag: 'Redriven', ...told, ids: ['1', '2'] },
+  { _tag: 'Restored', ...told, count: 1 },
+  { _tag: 'Corrupt', ...told, id: '7' },
+  { _tag: 'Skipped', ...told, item: SECRET },
+  { _tag: 'NotAccepted', ...told, refusal: threw(SECRET, 'mapRight', new Error(SECRET)) },
+  { _tag: 'Held', ...told, item: payload, sink: 'a', number: 1, until: 31, because: 'rate' },
   attempted('a', 1),
   attempted('a', 1, timeout),
-  { _tag: 'UrlSkipped', at: 1, from: 'test', item: payload, sink: 'a', number: 3 },
-  { _tag: 'Waiting', at: 1, from: 'test', item: payload, attempts: 1, failure: timeout, delay: 800, because },
-  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
-  {
-    _tag: 'Ended',
-    at: 1,
-    from: 'test',
-    outcome: Outcome.rejected(payload, 2, refused('status', { status: 404 })),
-  },
-  {
-    _tag: 'Ended',
-    at: 1,
-    from: 'test',
-    outcome: Outcome.expired(payload, expired(33, 0, timeout, 'deadline')),
-  },
-  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.dropped(payload, 0, 'dropOldest') },
-  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.abandoned(payload, 1, timeout) },
-  { _tag: 'Ended', at: 1, from: 'test', outcome: Outcome.abandoned(payload, 0, undefined) },
-  {
-    _tag: 'Defect',
-    at: 1,
-    from: 'test',
-    where: 'my sink',
-    error: new TypeError(`${SECRET}\n    at ${SECRET} (${SECRET}:1:1)`),
-  },
+  { _tag: 'UrlSkipped', ...told, item: payload, sink: 'a', number: 3 },
+  { _tag: 'Waiting', ...told, item: payload, attempts: 1, failure: timeout, delay: 800, because },
+  { _tag: 'Ended', ...told, outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
+  { _tag: 'Ended', ...told, outcome: Outcome.rejected(payload, 2, gone) },
+  { _tag: 'Ended', ...told, outcome: Outcome.expired(payload, expired(33, 0, timeout, 'deadline')) },
+  { _tag: 'Ended', ...told, outcome: Outcome.dropped(payload, 0, 'dropOldest') },
+  { _tag: 'Ended', ...told, outcome: Outcome.abandoned(payload, 1, timeout) },
+  { _tag: 'Ended', ...told, outcome: Outcome.abandoned(payload, 0, undefined) },
+  { _tag: 'Defect', ...told, where: 'my sink', error },
 ]

@@ -1,6 +1,7 @@
 import { firstValueFrom, map, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
-import { guardedStream, safeSubject } from '../../src/log/lifecycle.ts'
+import { systemClock } from '../../src/index.ts'
+import { guardedStream, lifecycle, safeSubject } from '../../src/log/lifecycle.ts'
 
 it('reports what subscribers throw or reject with, behind operators too, and gives the others every value', async () => {
   const reports: unknown[] = []
@@ -51,4 +52,16 @@ it('gives all subscribers the same order, also of values that a subscriber cause
   stream.next(1)
   stream.complete()
   expect(seen).toEqual(['a1', 'b1', 'a2', 'b2'])
+})
+
+it('reports a subscriber of events$ that throws as a Defect, which events$ does not tell', () => {
+  const heard: string[] = []
+  const seen: string[] = []
+  const { events$, onEvent } = lifecycle(systemClock, 'orders', { onEvent: ({ _tag }) => heard.push(_tag) })
+  events$.subscribe(() => {
+    throw new Error('of the host')
+  })
+  events$.subscribe(({ _tag }) => seen.push(_tag))
+  onEvent({ _tag: 'Accepted', at: 0, from: 'orders', item: 'a' })
+  expect([heard.sort(), seen]).toEqual([['Accepted', 'Defect'], ['Accepted']])
 })

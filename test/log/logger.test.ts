@@ -86,23 +86,15 @@ describe('toLogger', () => {
 
   it('logs dead events, defects and each reason of a refusal once a minute, with their count', () => {
     const { lines, onEvent } = logged()
+    const notFound = refused('status', { status: 404 })
+    const wrong = invalid('a', [{ path: 'userId', message: 'is wrong' }])
     for (let i = 0; i <= 120; i++) {
-      const at = i * 1_000
-      onEvent({
-        _tag: 'Ended',
-        at,
-        from: 'test',
-        outcome: Outcome.rejected('item', 1, refused('status', { status: 404 })),
-      })
-      onEvent({ _tag: 'Ended', at, from: 'test', outcome: Outcome.delivered('item', 1, { sink: A }) })
-      onEvent({ _tag: 'Defect', at, from: 'test', where: 'my sink', error: 'thrown' })
-      onEvent({ _tag: 'NotAccepted', at, from: 'test', refusal: full('a', 'count', 10) })
-      onEvent({
-        _tag: 'NotAccepted',
-        at,
-        from: 'test',
-        refusal: invalid('a', [{ path: 'userId', message: 'is wrong' }]),
-      })
+      const told = { at: i * 1_000, from: 'test' }
+      onEvent({ ...told, _tag: 'Ended', outcome: Outcome.rejected('item', 1, notFound) })
+      onEvent({ ...told, _tag: 'Ended', outcome: Outcome.delivered('item', 1, { sink: A }) })
+      onEvent({ ...told, _tag: 'Defect', where: 'my sink', error: 'thrown' })
+      onEvent({ ...told, _tag: 'NotAccepted', refusal: full('a', 'count', 10) })
+      onEvent({ ...told, _tag: 'NotAccepted', refusal: wrong })
     }
     const first = [
       'warn rejected after 1 attempt: status 404',

@@ -17,6 +17,17 @@ mkdirSync(cache, { recursive: true })
 const scratch = mkdtempSync(`${cache}/docs-outbox-`)
 afterAll(() => rmSync(scratch, { recursive: true }))
 
+/** Imports the code of a page, which is checked elsewhere for its types. */
+const imported = async (name: string, code: string): Promise<unknown> => {
+  const own = code.replaceAll(
+    /'headrace(\/\w+)?'/g,
+    (_, entry = '') => `'${root}dist${String(entry)}/index.js'`,
+  )
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
+  writeFileSync(`${scratch}/${name}.mjs`, ts.transpileModule(own, { compilerOptions }).outputText)
+  return import(`${scratch}/${name}.mjs`)
+}
+
 /** Its code block up to its use. */
 const source = (): string => {
   const blocks = readFileSync(`${root}docs/outbox.md`, 'utf8').split('```ts\n')
@@ -24,16 +35,12 @@ const source = (): string => {
   const [before = ''] = fence.split('const folder = ')
   return before
     .replace('const fileOutbox', 'export const fileOutbox')
-    .replaceAll(/from 'headrace'/g, `from '${root}dist/index.js'`)
-    .replaceAll(/from 'headrace\/outbox'/g, `from '${root}dist/outbox/index.js'`)
-    .replaceAll(/import .* from 'headrace\/.*\n/g, '')
+    .replaceAll(/import .* from 'headrace\/(?!outbox').*\n/g, '')
 }
 
 it('the outbox in a file keeps the laws of any outbox', async () => {
-  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
-  writeFileSync(`${scratch}/fileOutbox.mjs`, ts.transpileModule(source(), { compilerOptions }).outputText)
   // test/examples.test.ts checks the types of the block.
-  const { fileOutbox } = (await import(`${scratch}/fileOutbox.mjs`)) as { readonly fileOutbox: FileOutbox }
+  const { fileOutbox } = (await imported('fileOutbox', source())) as { readonly fileOutbox: FileOutbox }
   expect(fileOutbox).toBeTypeOf('function')
   const laws = outboxLaws(
     ({ bounds, clock, place }) => fileOutbox(`${scratch}/${place}.json`, { ...bounds, now: clock.now }),
@@ -45,14 +52,8 @@ it('the outbox in a file keeps the laws of any outbox', async () => {
 const example = (file: string): string => readFileSync(`${root}docs/examples/sqlite/${file}.ts`, 'utf8')
 
 it('the outbox over SQLite keeps them too, and serves a destination and a client', async () => {
-  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
-  const code = example('sqliteOutbox').replaceAll(
-    /'headrace(\/\w+)?'/g,
-    (_, entry = '') => `'${root}dist${String(entry)}/index.js'`,
-  )
-  writeFileSync(`${scratch}/sqliteOutbox.mjs`, ts.transpileModule(code, { compilerOptions }).outputText)
   // The program below checks its types.
-  const { sqliteOutbox } = (await import(`${scratch}/sqliteOutbox.mjs`)) as {
+  const { sqliteOutbox } = (await imported('sqliteOutbox', example('sqliteOutbox'))) as {
     readonly sqliteOutbox: (path: string, bounds: OutboxBounds) => OutboxFactory<OutboxItem>
   }
   const codec = {

@@ -1,10 +1,9 @@
 /** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from 'fp-ts/lib/Either.js'
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { messageOf, refused } from '../../src/core/failure.ts'
-import { rejected } from '../../src/core/outcome.ts'
+import { messageOf } from '../../src/core/failure.ts'
 import type { ItemCodec } from '../../src/outbox/factory.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
@@ -61,29 +60,6 @@ describe('group commit', () => {
 })
 
 describe('bounds', () => {
-  it('hold for items that come at the same time', async () => {
-    const outbox = open(newFolder(), { maxCount: 10 })
-    const [list, ...ones] = await Promise.all([
-      outbox.enqueue(some(6)),
-      ...some(9).map(async (item) => outbox.enqueue([item])),
-    ])
-    expect(list.map(isLeft)).toEqual(some(6).map(() => false))
-    expect(ones.flat().map(isLeft)).toEqual(some(9).map((_, at) => at >= 4))
-    expect(await outbox.enqueue(['x'])).toEqual([
-      { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 10, input: 'x' } },
-    ])
-    await outbox.close()
-  })
-
-  it('of dead letters: the oldest make room and are counted', async () => {
-    const outbox = open(newFolder(), { keepDead: 2 })
-    await outbox.enqueue(some(5))
-    for (const entry of await all(outbox)) await outbox.ack([no(entry)])
-    await outbox.addDeadLetter('never in', rejected('never in', 1, refused('status')))
-    expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 4 })
-    await outbox.close()
-  })
-
   it('move more dead letters than one transaction holds', async () => {
     const outbox = open(newFolder())
     await outbox.enqueue(some(1_300))

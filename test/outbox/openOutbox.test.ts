@@ -1,10 +1,10 @@
 /** The option `outbox`: factories, what they are given, and their faults. */
-import { describe, expect, it, test } from 'vitest'
+import { expect, it, test } from 'vitest'
 import { createClient, storedMessages, type Message } from '../../src/client/index.ts'
 import { createCollector } from '../../src/collector/index.ts'
 import { ConfigError, storedEvents, webhookDestination } from '../../src/destination/index.ts'
 import type { OutboxFactoryOptions } from '../../src/outbox/factory.ts'
-import { sink } from '../../src/index.ts'
+import { sink, systemClock } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { openOver } from '../destination/virtual.ts'
@@ -43,30 +43,30 @@ const errorOf = (make: () => unknown): unknown => {
   return undefined
 }
 
-describe('a factory', () => {
-  test('of a destination gets its codec and clock, and what it made is closed', async () => {
-    const clock = virtualClock()
-    const { factory, calls, closes } = noting()
-    const destination = webhookDestination(settings, { ...quiet, clock, outbox: factory })
-    expect(calls).toEqual([{ codec: storedEvents, clock, onCorrupt: expect.any(Function) }])
-    await clock.run(destination.close({ timeout: 0 }))
-    expect(closes()).toBe(1)
-  })
-
-  test('of a client gets its codec, and what it made is closed', async () => {
-    const { factory, calls, closes } = noting()
-    const client = createClient('key', { ...quiet, outbox: factory })
-    expect(calls).toMatchObject([{ codec: storedMessages, clock: { now: expect.any(Function) } }])
-    await client.close({ timeout: 0 })
-    expect(closes()).toBe(1)
-  })
-
-  test('of a collector gets the name of the destination as owner', async () => {
-    const { factory, calls } = noting()
-    const collector = createCollector(collectorSettings, { ...quiet, outbox: () => factory })
-    expect(calls).toMatchObject([{ owner: 'a' }, { owner: 'b' }])
-    await collector.close({ timeout: 0 })
-  })
+const clock = { ...systemClock, now: () => Date.now() }
+type Factory = ReturnType<typeof noting>['factory']
+test.each([
+  [
+    'destination',
+    (outbox: Factory) => webhookDestination(settings, { ...quiet, clock, outbox }),
+    [{ codec: storedEvents, clock }],
+  ],
+  [
+    'client',
+    (outbox: Factory) => createClient('key', { ...quiet, clock, outbox }),
+    [{ codec: storedMessages, clock }],
+  ],
+  [
+    'collector',
+    (outbox: Factory) => createCollector(collectorSettings, { ...quiet, outbox: () => outbox }),
+    [{ owner: 'a' }, { owner: 'b' }],
+  ],
+])('a factory of a %s is told whose outbox it makes, which is closed', async (_, open, given) => {
+  const { factory, calls, closes } = noting()
+  const part = open(factory)
+  expect(calls).toMatchObject(given)
+  await part.close({ timeout: 0 })
+  expect(closes()).toBe(given.length)
 })
 
 test.each([

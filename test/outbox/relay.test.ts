@@ -8,7 +8,7 @@ import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts
 import { both, deadline, exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
-import { relay } from '../../src/outbox/relay.ts'
+import { relay, type Relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
@@ -60,6 +60,8 @@ const setUp = ({
   const count = (word: 'start' | 'end'): number => log.filter((line) => line.includes(` ${word} `)).length
   return { clock, log, events, offer, count, work, outbox }
 }
+const aborted = (work: Relay<string>): Promise<ReadonlyArray<string>> =>
+  new Promise((resolve) => work.abort(resolve))
 const items = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${prefix} ${String(n)}`)
 
@@ -186,6 +188,16 @@ describe('a store that answers lease late, and at first with nothing', () => {
     await clock.advance(160)
     expect(log).toEqual(['200 start a', '200 start b', '210 end a', '210 end b'])
   })
+
+  it('hands back what comes after an abort began', async () => {
+    const { clock, offer, work } = setUp({ store: late(0) })
+    await offer('a')
+    await clock.advance(50)
+    const rest = aborted(work)
+    await clock.advance(1_000)
+    expect([await rest, work.totals()]).toMatchObject([['a'], { accepted: 1, abandoned: 1, waiting: 0 }])
+    expect(clock.pending()).toBe(0)
+  })
 })
 
 describe('a store that hands out a part of what is due', () => {
@@ -287,12 +299,7 @@ describe('a store that fails', () => {
     const { clock, offer, work } = setUp({ store: failing('nack', Infinity, 'rejects') })
     await offer('busy')
     await clock.advance(500)
-    let rest: ReadonlyArray<string> = []
-    work.abort((unfinished) => {
-      rest = unfinished
-    })
-    await clock.settle()
-    expect(rest).toEqual(['busy'])
+    expect(await aborted(work)).toEqual(['busy'])
     expect(work.totals()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
     expect(clock.pending()).toBe(0)
   })
@@ -393,10 +400,6 @@ describe('an abort cancels', () => {
     const work = over({ name: 's', deliver, close: nothing }, virtualClock())
     await work.offer('a')
     await work.offer('b')
-    let rest: ReadonlyArray<string> = []
-    work.abort((unfinished) => {
-      rest = unfinished
-    })
-    expect([cancelled, rest]).toEqual([2, ['a', 'b']])
+    expect([await aborted(work), cancelled]).toEqual([['a', 'b'], 2])
   })
 })

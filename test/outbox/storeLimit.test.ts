@@ -122,24 +122,6 @@ describe('a store that hangs', () => {
     await clock.run(destination.close())
   })
 
-  it('counts an item as accepted that was NotStored and comes out of the store all the same', async () => {
-    const { destination, ended, clock } = over(({ enqueue }) => ({
-      enqueue: (items) => {
-        const answers = enqueue(items)
-        return items.some(({ id }) => id === 'b') ? never() : answers
-      },
-    }))
-    const answer = destination.send(track('b'))
-    await machine.advance(LIMIT)
-    expect((await answer)._tag).toBe('Left')
-    // The next item makes the destination look.
-    void destination.send(track('c'))
-    await clock.advance(0)
-    expect(ended).toEqual(['Delivered b', 'Delivered c'])
-    expect(destination.stats()).toMatchObject({ accepted: 2, delivered: 2, refused: 1, waiting: 0 })
-    await clock.run(destination.close())
-  })
-
   // Entries are leased before their enqueue is answered. It may fail although the item is stored.
   const lateAnswers = fc.array(fc.record({ after: fc.nat(30), fails: fc.boolean() }), {
     minLength: 1,

@@ -1,19 +1,11 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { recorder } from '../../src/inspector/recorder.ts'
+import { livingBytes } from '../support/check.ts'
 
-it('takes at most 2 MB for 500 histories of many steps, each with a reason of its own', () => {
-  setFlagsFromString('--expose-gc')
-  // V8 puts it into a context that is made after the flag.
-  const collect = runInNewContext('gc') as () => void
+it('takes at most 2 MB for 500 histories of many steps, each with a reason of its own', async () => {
   const memory = recorder(500, 'first')
-  const used = (): number => {
-    collect()
-    return process.memoryUsage().heapUsed
-  }
   const told = { at: 0, from: 'orders', startedAt: 0, number: 1, duration: 1.5 }
   const play = (count: number): void => {
     for (let n = 0; n < count; n++) {
@@ -30,10 +22,10 @@ it('takes at most 2 MB for 500 histories of many steps, each with a reason of it
     }
   }
   play(2)
-  const before = used()
+  const before = await livingBytes()
   play(2_000)
   expect(memory.histories()).toBe(500)
-  const grown = used() - before
+  const grown = (await livingBytes()) - before
   console.log(`500 histories: ${(grown / 1e6).toFixed(2)} MB`)
   expect(grown).toBeLessThan(2_000_000)
 })

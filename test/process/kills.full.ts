@@ -6,12 +6,12 @@ import { expect, it } from 'vitest'
 import { storedEvents } from '../../src/destination/record.ts'
 import { diskFolder, textCodec } from '../support/folder.ts'
 import { freePort } from '../support/postgres.js'
-import { LIMIT, SIZE, expectAllDelivered, expectEmpty, killed, startLife } from './kills.ts'
+import { LIMIT, PIPELINE, SIZE, expectAllDelivered, expectEmpty } from './kills.ts'
+import { killed, missing, startLife } from './kills.ts'
 import type { Life, Said, Stage } from './kills.ts'
 import { callOf, nameOf } from './messages.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-const CHILD = fileURLToPath(new URL('pipeline.js', import.meta.url))
 /** Ended and not stored yet when a process is killed: at most this many acks. */
 const UNSAVED = 16
 /** The default of `maxInFlight`. */
@@ -20,18 +20,11 @@ const IN_FLIGHT = 1_000
 const WINDOW = 64
 const CLEAN_END = { code: 0, signal: null, stderr: '' }
 
-/** A host offers again what was not acknowledged. */
-const missing = ({ names, account }: Stage): string =>
-  names
-    .filter((name) => !account.isAcknowledged(name))
-    .map((name) => `${name}\n`)
-    .join('')
-
 /** Starts the host, and gives it what was not acknowledged. */
 const beginning =
   (kind: string, path: string) =>
   (_: number, stage: Stage): Life => {
-    const life = startLife([CHILD, kind, path, `${stage.url}hook`], stage.hear)
+    const life = startLife([PIPELINE, kind, path, `${stage.url}hook`], stage.hear)
     life.child.stdin.end(missing(stage))
     return life
   }
@@ -70,7 +63,7 @@ it(`a client, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () 
     places: ['batch'],
     holds: false,
     begin: (life, stage) => {
-      const { child, over } = startLife([CHILD, 'client', path, `${stage.url}batch`], stage.hear)
+      const { child, over } = startLife([PIPELINE, 'client', path, `${stage.url}batch`], stage.hear)
       child.stdin.write(missing(stage))
       // Only the last life comes to its end.
       if (life === SIZE.kills) child.stdin.end()

@@ -9,6 +9,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
 import type { Random } from '../../src/core/clock.ts'
 import { lmdbOutbox, type ItemCodec } from '../../src/outbox/lmdb/index.ts'
@@ -25,6 +26,9 @@ export const SIZE = {
 
 /** Milliseconds for one test: generous, because no verdict depends on the speed of the machine. */
 export const LIMIT = Math.max(sized({ short: 60_000, full: 180_000, long: 900_000 }), SIZE.kills * 30_000)
+
+/** The host that most of these tests kill. */
+export const PIPELINE = fileURLToPath(new URL('pipeline.js', import.meta.url))
 
 /** A line that a process tells. */
 export type Said = Readonly<Record<string, unknown>>
@@ -103,6 +107,20 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
 }
 
 export type Account = ReturnType<typeof accountOf>
+
+/** Hears what a life offered, what was acknowledged, and how it ended. `told` gets all other lines. */
+export const hearing =
+  (account: Account, told: (said: Said) => void) =>
+  (said: Said): void => {
+    const [name, place] = [String(said['name']), said['destination']]
+    if (said['t'] === 'offered') account.offered(name)
+    else if (said['t'] === 'accepted') account.acknowledged(name)
+    else if (said['t'] !== 'outcome') told(said)
+    else {
+      const at = typeof place === 'string' ? place : undefined
+      account.ended(String(said['id']), String(said['outcome']), at)
+    }
+  }
 
 interface Posted {
   readonly event: string
@@ -225,6 +243,13 @@ export interface Stage {
   readonly hear: (said: Said) => void
 }
 
+/** A host offers again what was not acknowledged. */
+export const missing = ({ names, account }: Pick<Stage, 'names' | 'account'>): string =>
+  names
+    .filter((name) => !account.isAcknowledged(name))
+    .map((name) => `${name}\n`)
+    .join('')
+
 export interface Pipeline {
   readonly places: ReadonlyArray<string>
   readonly messages?: number
@@ -263,23 +288,8 @@ export const killed = async (pipeline: Pipeline) => {
   const names = Array.from({ length: messages }, (_, number) => nameOf(number))
   const account = accountOf(names, places)
   const receiver = await openReceiver(account, random, holds)
-  const refused: Said[] = []
-  let summary: Said = {}
-  const hear = (said: Said): void => {
-    const name = String(said['name'])
-    if (said['t'] === 'offered') account.offered(name)
-    else if (said['t'] === 'accepted') account.acknowledged(name)
-    else if (said['t'] === 'refused') refused.push(said)
-    else if (said['t'] === 'summary') summary = said
-    else if (said['t'] === 'outcome') {
-      const place = said['destination']
-      account.ended(
-        String(said['id']),
-        String(said['outcome']),
-        typeof place === 'string' ? place : undefined,
-      )
-    }
-  }
+  const told: Said[] = []
+  const hear = hearing(account, (said) => told.push(said))
   const stage = { names, account, url: receiver.url, hear }
   let life = 0
   for (const kill of killPlan(SIZE.kills, (messages - 1) * places.length, random)) {
@@ -297,8 +307,9 @@ export const killed = async (pipeline: Pipeline) => {
   await Promise.race([ending?.(last), ...(ending === undefined ? [last.over] : []), last.over])
   const end = await last.over
   console.log(`seed ${String(seed)}, ${String(life)} kills, ${JSON.stringify(account.figures())}`)
-  expect(refused).toEqual([])
+  expect(told.filter(({ t }) => t === 'refused')).toEqual([])
   expect(account.harm()).toEqual(NO_HARM)
+  const summary = told.findLast(({ t }) => t === 'summary') ?? {}
   return { account, figures: account.figures(), end, summary }
 }
 

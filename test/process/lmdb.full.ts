@@ -3,7 +3,6 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
@@ -13,71 +12,10 @@ import { diskFolder as newFolder, textCodec } from '../support/folder.ts'
 import { RUNS, sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('lmdbProcess.js', import.meta.url))
-const KILLS = sized({ short: 1, full: 5, long: 100 })
 const ALL = { count: 1_000_000, retries: 1_000_000 }
 
 const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
-const keyOf = (item: string): string => item.split(' ')[0] ?? ''
 const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec: textCodec, keepDead: 1_000_000 })
-
-/** Runs the process until it has written a number of lines, kills it, and reads the rest. */
-const killAfter = async (path: string, life: number, lines: number, hear: (line: string) => void) => {
-  const child = spawn(process.execPath, [CHILD, 'work', path, String(life)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let told = 0
-  const output = createInterface({ input: child.stdout })
-  output.on('line', (line) => {
-    hear(line)
-    if (++told === lines) child.kill('SIGKILL')
-  })
-  const [[code, signal]] = await Promise.all([once(child, 'exit'), once(output, 'close')])
-  expect([code, signal]).toEqual([null, 'SIGKILL'])
-}
-
-it(`a store, killed ${String(KILLS)} times, has exactly what it acknowledged`, async () => {
-  const path = newFolder()
-  /** What is known of each item: where it is, or `offered` or `ending` while that was under way. */
-  const places = new Map<string, string>()
-  const attempts = new Map<string, number>()
-  const hear = (line: string): void => {
-    const [what, key = '', more] = line.split(' ')
-    if (what === 'a') places.set(key, 'offered')
-    else if (what === 'e') places.set(key, 'ending')
-    else if (what === 'A') {
-      // Another caller may have leased it before this line.
-      if (places.get(key) === 'offered') places.set(key, 'waiting')
-    } else if (what === 'E') places.set(key, more ?? '')
-    else if (what === 'P') attempts.set(key, Number(more))
-  }
-  for (let kill = 0; kill < KILLS; kill++) {
-    await killAfter(path, kill, 1 + Math.floor(Math.random() * 4_000), hear)
-    const outbox = open(path)
-    const waiting = await outbox.lease(Number.MAX_SAFE_INTEGER, ALL)
-    const dead = await outbox.dead.list({ limit: 1_000_000 })
-    expect(outbox.stats()).toMatchObject({ waiting: waiting.length, dead: dead.length })
-    await outbox.close()
-    const found = new Map<string, string>()
-    const note = (item: string, place: string): void => {
-      expect(item).toBe(textOf(keyOf(item)))
-      expect(found.has(keyOf(item))).toBe(false)
-      found.set(keyOf(item), place)
-    }
-    for (const { item, progress } of waiting) {
-      note(item, 'waiting')
-      expect(progress?.attempts ?? 0).toBeGreaterThanOrEqual(attempts.get(keyOf(item)) ?? 0)
-    }
-    for (const each of dead) note(each.reason === 'ended' ? each.entry.item : '', 'dead')
-    for (const [key, place] of places) {
-      const where = found.get(key) ?? 'gone'
-      const isKnown = place !== 'offered' && place !== 'ending'
-      if (isKnown && place !== where) throw new Error(`${key} is ${where}, and was ${place}`)
-      places.set(key, where)
-    }
-    expect([...found.keys()].filter((key) => !places.has(key))).toEqual([])
-  }
-  expect(places.size).toBeGreaterThan(KILLS * 100)
-})
 
 it('a redrive that is killed leaves each dead letter dead or waiting', async () => {
   const path = newFolder()

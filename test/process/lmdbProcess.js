@@ -1,5 +1,4 @@
-// A process that works an lmdb outbox: `lmdbProcess.js TASK FOLDER [NUMBER]`. It tells on stdout what it is about to do, in lower case, and
-// what the outbox has answered, in capitals.
+// A process that works an lmdb outbox: `lmdbProcess.js TASK FOLDER [NUMBER]`. It tells on stdout what the outbox answers.
 import { writeSync } from 'node:fs'
 import { lmdbOutbox, openLmdbOutbox } from '../../dist/outbox/lmdb/index.js'
 
@@ -13,52 +12,8 @@ const delivered = (entry) => ({
   entry,
   outcome: { _tag: 'Delivered', item: entry.item, attempts: 1, receipt: { sink: 'a' } },
 })
-const rejected = (entry) => ({
-  entry,
-  outcome: {
-    _tag: 'Rejected',
-    item: entry.item,
-    attempts: 1,
-    failure: { _tag: 'Refused', reason: 'status' },
-  },
-})
 
 const tasks = {
-  /** Enqueues, acks and nacks lists of one to four, by many callers, until it is killed. */
-  work: async () => {
-    const outbox = open()
-    let made = 0
-    const enqueue = async (count) => {
-      const keys = Array.from({ length: count }, () => `${number}-${++made}`)
-      for (const key of keys) say('a', key)
-      await outbox.enqueue(keys.map(textOf))
-      for (const key of keys) say('A', key)
-    }
-    const end = async (entries, how) => {
-      for (const { item } of entries) say('e', keyOf(item), how)
-      await outbox.ack(entries.map(how === 'dead' ? rejected : delivered))
-      for (const { item } of entries) say('E', keyOf(item), how)
-    }
-    const putBack = async (entries) => {
-      const list = entries.map(({ progress, ...rest }) => {
-        const attempts = (progress?.attempts ?? 0) + 1
-        const failed = { attempts, lastFailure: { _tag: 'Retryable', reason: 'status' } }
-        return { entry: { ...rest, firstAttemptAt: 7, progress: failed }, due: Date.now() + (attempts % 3) }
-      })
-      await outbox.nack(list)
-      for (const { entry } of list) say('P', keyOf(entry.item), entry.progress.attempts)
-    }
-    const call = async (at) => {
-      for (let turn = at; ; turn++) {
-        await enqueue((turn % 4) + 1)
-        const entries = await outbox.lease(Date.now(), { count: 3, retries: 2 })
-        if (turn % 3 === 0) await putBack(entries)
-        else await end(entries, turn % 3 === 1 ? 'gone' : 'dead')
-      }
-    }
-    await Promise.all(Array.from({ length: 16 }, (_, at) => call(at)))
-  },
-
   /** Enqueues one item after the other. */
   sync: async () => {
     const outbox = open()

@@ -1,5 +1,4 @@
 /** Four workers share a queue in PostgreSQL. Workers are killed by SIGKILL, and the server is stopped as by a crash. */
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { storedEvents } from '../../src/destination/record.ts'
@@ -7,11 +6,11 @@ import { migrate, postgres } from '../../src/outbox/postgres/postgresOutbox.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { startPostgres } from '../support/postgres.js'
 import { profile } from '../support/runs.ts'
-import { LIMIT, NO_HARM, SIZE, accountOf, openReceiver, startLife } from './kills.ts'
+import { LIMIT, NO_HARM, PIPELINE, SIZE } from './kills.ts'
+import { accountOf, hearing, missing, openReceiver, startLife } from './kills.ts'
 import type { Life, Said } from './kills.ts'
 import { WINDOW, keyOf, nameOf } from './messages.js'
 
-const CHILD = fileURLToPath(new URL('pipeline.js', import.meta.url))
 const WORKERS = 4
 /** Of one worker: deliveries in flight, those that ended and are not stored yet, and offers without an answer. */
 const OPEN = {
@@ -58,19 +57,15 @@ it.each(isAll ? kinds : kinds.slice(0, 2))(title, { timeout: LIMIT * 2 }, async 
   const refuses = (name: string): boolean => chosen.includes(name)
   const receiver = await openReceiver({ ...account, arrived, taken }, random, false, refuses)
   const refused: Said[] = []
+  const tell = hearing(account, (said) => said['t'] === 'refused' && refused.push(said))
   const hear = (said: Said): void => {
-    if (said['t'] === 'offered') account.offered(String(said['name']))
-    else if (said['t'] === 'accepted') account.acknowledged(String(said['name']))
-    else if (said['t'] === 'refused') refused.push(said)
-    else if (said['t'] === 'outcome' && !(said['outcome'] === 'expired' && doomed.has(String(said['id']))))
-      account.ended(String(said['id']), String(said['outcome']))
+    if (said['outcome'] !== 'expired' || !doomed.has(String(said['id']))) tell(said)
   }
   let fail = (_: Error): void => undefined
   const failed = new Promise<never>((_, reject) => (fail = reject))
   const begin = (worker: number): Life => {
-    const life = startLife([CHILD, kind, server.url, `${receiver.url}hook`], hear)
-    const own = names.filter((name, at) => at % WORKERS === worker && !account.isAcknowledged(name))
-    life.child.stdin.write(own.map((name) => `${name}\n`).join(''))
+    const life = startLife([PIPELINE, kind, server.url, `${receiver.url}hook`], hear)
+    life.child.stdin.write(missing({ names: names.filter((_, at) => at % WORKERS === worker), account }))
     void life.over.then(({ code, stderr }) => {
       if (code !== 0 && code !== null) fail(new Error(`a worker ended with ${String(code)}: ${stderr}`))
     })
