@@ -36,6 +36,8 @@ const served =
       const [wrong] = await once(sender, 'message')
       expected += requests * count
       if (wrong > 0) throw new Error(`${wrong} requests were not answered 200`)
+      // The sink may have them a turn after the answer.
+      for (let turn = 0; taken < expected && turn < 10_000; turn++) await new Promise(setImmediate)
       if (taken !== expected) throw new Error(`${taken} messages were taken, and not ${expected}`)
     }
   }
