@@ -10,21 +10,9 @@ import { describe, expect, test } from 'vitest'
 
 /** The rooms of src from the ground up: a file imports its own room and those before it. */
 const rooms = [
-  ...[
-    'core',
-    'event',
-    'schema',
-    'policy',
-    'signing',
-    'log',
-    'sink',
-    'otel',
-    'outbox',
-    'outbox/lmdb',
-    'outbox/postgres',
-  ],
-  ...['http', 'operators'],
-  ...['sources', 'destination', 'client', 'inspector', 'collector', 'testing', 'testing/laws', 'cli'],
+  ...['core', 'event', 'schema', 'policy', 'signing', 'log', 'sink', 'otel'],
+  ...['outbox', 'outbox/lmdb', 'outbox/postgres', 'http', 'operators', 'sources'],
+  ...['destination', 'client', 'inspector', 'collector', 'testing', 'testing/laws', 'cli'],
 ]
 
 /** Where each third party may be imported. */
@@ -78,15 +66,8 @@ const budget = { files: 222, lines: 32512, code: 23790, test: 38305, file: 400, 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(
   [
-    'some|body',
-    'no|body',
-    'who|ever',
-    'so |many',
-    'in |keeping',
-    'the |books',
-    'an earlier |life',
-    'spo|ilt',
-    'is |owed',
+    ...['some|body', 'no|body', 'who|ever', 'so |many', 'in |keeping', 'the |books'],
+    ...['an earlier |life', 'spo|ilt', 'is |owed'],
   ]
     .map((word) => `\\b${word.replace('|', '')}\\b`)
     .concat('(?<!dead[- ])\\blett' + 'ers\\b')

@@ -41,17 +41,11 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   expect([await found('--reason', 'expired'), await found('--since', '2999-01-01T00:00:00Z')]).toEqual([0, 0])
 
   const shown = await dead(path, 'show', '1')
-  expect(JSON.parse(shown.stdout)).toMatchObject({
-    id: '1',
-    causes: [{ status: 410 }],
-    call: { event: 'Sold' },
-  })
+  const first = { id: '1', causes: [{ status: 410 }], call: { event: 'Sold' } }
+  expect(JSON.parse(shown.stdout)).toMatchObject(first)
   expect((await dead(path, 'show', '9')).code).toBe(1)
 
-  for (const [status, count] of [
-    ['503', '0'],
-    ['410', '2'],
-  ] as const)
+  for (const [status, count] of Object.entries({ 503: '0', 410: '2' }))
     expect((await dead(path, 'redrive', '--status', status)).stdout).toBe(
       `${count} of 2 dead letters would be put back to wait; do it with --yes\n`,
     )

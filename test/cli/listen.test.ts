@@ -66,10 +66,8 @@ it('speaks NDJSON', async () => {
     { v: 1, t: 'ready', url },
     {
       ...{ v: 1, t: 'request', n: 1, path: '/a', type: 'track', id: 'm1', bytes: 33, status: 200 },
-      ...{
-        verdict: 'not checked',
-        why: 'it is signed, and no secret was given: give --secret-env to verify it',
-      },
+      verdict: 'not checked',
+      why: 'it is signed, and no secret was given: give --secret-env to verify it',
     },
     { v: 1, t: 'summary', requests: 1, authentic: 0, notAuthentic: 0, notChecked: 1 },
   ])

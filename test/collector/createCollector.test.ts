@@ -92,15 +92,9 @@ it('signs events of an earlier process for an own sink', async () => {
   let healthy = false
   const own = sink('own', async (payload: Payload<Event>) => {
     if (!healthy) throw new Error('down')
-    verified.push(verifyRaw('of the sink', bodyOf(payload, 0), payload.signature)._tag)
+    verified.push(verifyRaw('secret', bodyOf(payload, 0), payload.signature)._tag)
   })
-  const destination = {
-    name: 'own',
-    sources: ['web'],
-    sharedSecret: 'of the sink',
-    sink: own,
-    outbox: { path },
-  }
+  const destination = { name: 'own', sources: ['web'], sharedSecret: 'secret', sink: own, outbox: { path } }
   const open = () => createCollector({ sources, destinations: [destination] }, { logger: false })
   const first = open()
   expect((await first.accept('web', track('m1')))._tag).toBe('Right')

@@ -132,9 +132,6 @@ export const open = (options: CollectorOptions = {}): Setting => {
 }
 
 export const track = (messageId: string, more: object = {}): object => ({
-  type: 'track',
-  userId: 'u',
-  event: 'Seen',
-  messageId,
+  ...{ type: 'track', userId: 'u', event: 'Seen', messageId },
   ...more,
 })

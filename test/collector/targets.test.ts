@@ -20,14 +20,12 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
   const outcomes: DestinationOutcome[] = []
   const own = (name: string, after: number) =>
     scriptedSink<Delivery>({ name, clock, reply: () => ({ verdict: right({ sink: name }), after }) })
+  const destinations = [
+    { name: 'A', sources: ['web'], sink: own('a', 10) },
+    { name: 'B', sources: ['web'], sink: own('b', slow) },
+  ]
   const collector = createCollector(
-    {
-      sources,
-      destinations: [
-        { name: 'A', sources: ['web'], sink: own('a', 10) },
-        { name: 'B', sources: ['web'], sink: own('b', slow) },
-      ],
-    },
+    { sources, destinations },
     { clock, logger: false, random: () => 0, onEvent: (event) => events.push(event), ...options(clock) },
   )
   collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))

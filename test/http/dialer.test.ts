@@ -29,15 +29,6 @@ const { receive, use } = closedAfterEach()
 afterEach(() => expect(clock.pending()).toBe(0))
 
 describe('a dialer', () => {
-  it('answers with a socket that is ready, and leaves no timer', async () => {
-    const receiver = await receive()
-    const { answers, cancel } = start(dialTo(receiver.url))
-    await until(() => answers.length > 0)
-    expect(answers[0]).toMatchObject({ readyState: 'open' })
-    cancel()
-    await until(() => receiver.connections() === 0)
-  })
-
   it('ends at its timeout, on its clock, and destroys the socket', async () => {
     const server = await muteServer()
     use(server, server.close)

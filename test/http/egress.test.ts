@@ -11,12 +11,8 @@ const onlyPublic = guardOf('public')
 
 describe('addresses that a look-up found (DE13)', () => {
   it.each([
-    '169.254.169.254',
-    '::ffff:169.254.169.254',
-    'fe80::1%eth0',
-    'fe80::1',
-    'fd00:ec2::254',
-    '64:ff9b::a9fe:a9fe',
+    ...['169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe'],
+    ...['fe80::1%eth0', 'fe80::1', 'fd00:ec2::254'],
     // H14: of Google, Scaleway, Oracle, Akamai; Alibaba, Azure, Oracle.
     ...['fd20:ce::254', 'fd00:42::42', 'fd00:c1::a9fe:a9fe', 'fd00:a9fe:a9fe::1'],
     ...['100.100.100.200', '168.63.129.16', '192.0.0.192', '::ffff:100.100.100.200', '64:ff9b::6464:64c8'],

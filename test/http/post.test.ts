@@ -115,18 +115,6 @@ it('the body of an answer comes before the end if it is whole and not larger tha
 })
 
 describe('a cancel leaves no socket', () => {
-  it('while no answer comes; the next request has a new connection', async () => {
-    const receiver = await receive([{ do: 'silence' }])
-    const client = clientTo(receiver.url)
-    const first = start(client)
-    await receiver.arrived(1)
-    first.cancel()
-    await start(client).completed
-    expect(first.events).toEqual([])
-    await until(() => receiver.connections() === 1)
-    expect([receiver.received.length, receiver.accepted()]).toEqual([2, 2])
-  })
-
   it('inside the verdict', async () => {
     const receiver = await receive([{ do: 'headersOnly', code: 200 }])
     const request = start(clientTo(receiver.url), { onVerdict: () => request.cancel() })
@@ -134,30 +122,9 @@ describe('a cancel leaves no socket', () => {
     await until(() => receiver.connections() === 0)
     expect(request.events).toHaveLength(1)
   })
-
-  it('and after the end it changes nothing: the connection carries the next request', async () => {
-    const receiver = await receive()
-    const client = clientTo(receiver.url)
-    const first = start(client)
-    await first.completed
-    const second = start(client)
-    first.cancel()
-    await second.completed
-    expect(second.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
-    expect(receiver.accepted()).toBe(1)
-  })
 })
 
 describe('close', () => {
-  it('lets running requests end, and leaves no socket', async () => {
-    const receiver = await receive([{ do: 'status', code: 200, after: 10 }])
-    const client = clientTo(receiver.url)
-    const all = [start(client), start(client)]
-    await client.close({ timeout: 10_000 })
-    for (const { events } of all) expect(events).toMatchObject([{ _tag: 'Right' }, 'complete'])
-    await until(() => receiver.connections() === 0)
-  })
-
   it('aborts at its timeout, on the clock that it is given; what it aborts may be retried', async () => {
     const receiver = await receive(() => ({ do: 'silence' }))
     const clock = virtualClock()
@@ -177,15 +144,6 @@ describe('close', () => {
     for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
     expect(clock.pending()).toBe(0)
     await client.close({ timeout: 0 })
-  })
-
-  it('refuses what comes afterwards', async () => {
-    const receiver = await receive()
-    const client = clientTo(receiver.url)
-    await client.close({ timeout: 1_000 })
-    const left = { _tag: 'Retryable', reason: 'closed', detail: `the sink ${receiver.url} was closed` }
-    expect(start(client).events).toMatchObject([{ left }, 'complete'])
-    expect(receiver.accepted()).toBe(0)
   })
 })
 

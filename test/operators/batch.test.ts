@@ -1,7 +1,7 @@
 /** What the published laws of batchers do not say of `batch`: its words, its types, and foreign code. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { concat, from, map, NEVER, of, range, Subject, take, throwError, type Observable } from 'rxjs'
+import { concat, from, NEVER, of, Subject, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { batch, deliver, lift, type BatchOptions } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
@@ -55,13 +55,6 @@ describe('batch', () => {
       { left: { _tag: 'TooLarge', limit: 8, size: 9, id: 'id of 1234567', input: payload('1234567') } },
       right(two('3', '4')),
     ])
-  })
-
-  it('stops an endless synchronous source as soon as nothing listens', () => {
-    let pulled = 0
-    const endless = range(0, 1e9).pipe(map((n) => right(payload(String((pulled = n))))))
-    endless.pipe(batch({ maxCount: 10 }), take(2)).subscribe()
-    expect(pulled).toBe(19)
   })
 
   it('fails as its flush fails, after emitting the rest', () => {
@@ -198,11 +191,6 @@ describe('batch by key', () => {
       right({ items: ['a1', 'a2'], byteLength: 2 }),
       right({ items: ['b1'] }),
     ])
-  })
-
-  it('divides the members of a batch by their keys', () => {
-    const apart = rail('a1', 'b1', 'a2').pipe(batch(), batch({ by }))
-    expect(record(apart)).toMatchObject([right({ items: ['a1', 'a2'] }), right({ items: ['b1'] })])
   })
 
   it('keeps 1,000 keys open, with one timer', () => {

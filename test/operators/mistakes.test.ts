@@ -121,10 +121,7 @@ test.each<readonly [string, () => unknown]>([
   ['pull', () => untyped(pull)([], lift(), nonsense)],
   ['push', () => untyped(push)(nonsense)],
   ['ndjson as a source', () => untyped(linesOf)([], nonsense)],
-  [
-    'ndjson as a sink',
-    () => untyped(ndjson)('an unknown option is a fault in every function that takes options: %s', nonsense),
-  ],
+  ['ndjson as a sink', () => untyped(ndjson)('events.ndjson', nonsense)],
   ['memory', () => untyped(memory)(nonsense)],
   ['sink', () => untyped(sink)('some', async () => 1, nonsense)],
   ['firstSuccess', () => untyped(firstSuccess)([some], nonsense)],
@@ -137,14 +134,13 @@ test.each<readonly [string, () => unknown]>([
   ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
   ['exponential', () => untyped(exponential)(nonsense)],
   ['webhook', () => untyped(webhook)({ url, ...nonsense })],
-  [
-    'webhookDestination, its settings',
-    () => untyped(webhookDestination)({ webhooks: [{ url }], ...nonsense }),
-  ],
+  ['settings of webhookDestination', () => untyped(webhookDestination)({ webhooks: [{ url }], ...nonsense })],
   ['webhookDestination', () => untyped(webhookDestination)({ webhooks: [{ url }] }, nonsense)],
   ['createClient', () => untyped(createClient)('key', nonsense)],
   ['createCollector', () => untyped(createCollector)(nonsense)],
-])('%s', (_, make) => expect(make).toThrow(/unknown option "nonsense"/))
+])('an unknown option is a fault in every function that takes options: %s', (_, make) =>
+  expect(make).toThrow(/unknown option "nonsense"/),
+)
 
 test('a webhook refuses for good what is no payload', async () => {
   const verdicts: unknown[] = []

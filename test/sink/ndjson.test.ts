@@ -48,18 +48,14 @@ describe('ndjson to a stream', () => {
         return item as string
       },
     })
-    expect(await verdictOf<unknown>(sink, 'two\nlines')).toEqual(
-      failed('Refused', 'format', 'a line must not contain a line break'),
-    )
-    expect(await verdictOf<unknown>(sink, 'throw')).toEqual(
-      failed('Refused', 'format', 'format threw TypeError'),
-    )
-    expect(await verdictOf<unknown>(sink, undefined)).toEqual(
-      failed('Refused', 'format', 'the item has no JSON form'),
-    )
-    expect(await verdictOf<unknown>(ndjson(new PassThrough()), 1n)).toMatchObject({
-      left: { reason: 'format' },
-    })
+    for (const [item, detail] of [
+      ['two\nlines', 'a line must not contain a line break'],
+      ['throw', 'format threw TypeError'],
+      [undefined, 'the item has no JSON form'],
+    ] as const)
+      expect(await verdictOf<unknown>(sink, item)).toEqual(failed('Refused', 'format', detail))
+    const byDefault = ndjson<unknown>(new PassThrough())
+    expect(await verdictOf<unknown>(byDefault, 1n)).toMatchObject({ left: { reason: 'format' } })
   })
 
   it('refuses for good when the stream has failed, was ended or destroyed', async () => {

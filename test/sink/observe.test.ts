@@ -36,17 +36,6 @@ describe('reports', () => {
       { _tag: 'Defect', at: START + 5, from: 'sink', where: 'inner', error },
     ])
   })
-  test('a delivery that is cancelled before its verdict, and nothing after it', () => {
-    const clock = virtualClock()
-    const events: LogEvent[] = []
-    const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
-    withObserver({ onEvent: (each) => events.push(each) })(inner)
-      .deliver('item', { ...onlyAttempt, clock })
-      .subscribe()
-      .unsubscribe()
-    clock.tick(100)
-    expect(events).toMatchObject([{ _tag: 'Attempted', result: left({ reason: 'cut' }) }])
-  })
 })
 
 test('a listener that throws changes nothing, and is given the error once', () => {

@@ -22,23 +22,16 @@ describe('the table of statuses (DE2)', () => {
 
   it('can be replaced: the first rule that holds a status decides', () => {
     const own = [{ from: 409, to: 410, means: 'delivered' as const }, ...statusTable]
-    expect([409, 410, 411].map((status) => meaningOf(own, status))).toEqual([
-      'delivered',
-      'delivered',
-      'refused',
-    ])
+    const meanings = [409, 410, 411].map((status) => meaningOf(own, status))
+    expect(meanings).toEqual(['delivered', 'delivered', 'refused'])
     expect(meaningOf([], 200)).toBe('refused')
   })
 
   it('says what is wrong with a table', () => {
     expect(decodeOptions(statusesOption, statusTable)).toEqual(right(statusTable))
     expect(decodeOptions(statusesOption, {})).toMatchObject(left([{ path: '' }]))
-    const wrong = [
-      statusTable[0],
-      { from: 100, to: 200, means: 'success' },
-      null,
-      { from: '1', to: 200, means: 'retry' },
-    ]
+    const unknown = { from: 100, to: 200, means: 'success' }
+    const wrong = [statusTable[0], unknown, null, { from: '1', to: 200, means: 'retry' }]
     expect(decodeOptions(statusesOption, wrong)).toMatchObject(
       left([{ path: '[1].means' }, { path: '[2]' }, { path: '[3].from' }]),
     )

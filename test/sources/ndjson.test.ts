@@ -64,27 +64,6 @@ it('skips a line of gigabytes without holding it', async () => {
   expect((await readAll(huge(), 1_000)).map(({ _tag }) => _tag)).toEqual(['Right', 'Left', 'Right'])
 })
 
-it('reads no further than asked, and closes the readable', async () => {
-  let given = 0
-  let released = false
-  const endless = async function* (): AsyncIterable<Chunk> {
-    try {
-      for (;;) {
-        given++
-        yield '1\n2\n3\n'
-      }
-    } finally {
-      released = true
-    }
-  }
-  const seen: unknown[] = []
-  for await (const line of ndjsonLines(endless())) {
-    seen.push(line)
-    if (seen.length === 4) break
-  }
-  expect([given, released]).toEqual([2, true])
-})
-
 it('gives the whole lines of a readable that fails, not the cut one', async () => {
   const failing = async function* (): AsyncIterable<Chunk> {
     yield '1\n2\n[3'

@@ -30,17 +30,6 @@ it('lets a large item wait until another item left', async () => {
   expect([isReady, source.offer(5)._tag]).toEqual([true, 'Right'])
 })
 
-it('takes an offer inside onDropped', () => {
-  const lost: number[] = []
-  const onDropped = ({ item }: { readonly item: number }): void => {
-    lost.push(item)
-    if (item < 10) source.offer(item + 10)
-  }
-  const source: Push<number> = push<number>({ maxCount: 2, overflow: 'dropOldest', onDropped })
-  for (const item of [1, 2, 3]) source.offer(item)
-  expect([lost, source.stats()]).toMatchObject([[1, 2, 3, 11], { accepted: 6, dropped: 4, waiting: 2 }])
-})
-
 it.each<[string, () => unknown]>([
   ['throws', () => expect.unreachable()],
   ['rejects', () => Promise.reject(new Error('oops'))],
