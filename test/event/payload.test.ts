@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { isLeft, isRight, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { showRefusal as show, type Refusal } from '../../src/index.ts'
+import { showRefusal as show } from '../../src/index.ts'
 import { trackingFrame, toWebhookBody } from '../../src/event/index.ts'
 import * as Limits from '../../src/event/limits.ts'
 import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame } from '../../src/event/payload.ts'
@@ -162,19 +162,6 @@ describe('bytesOf', () => {
 const bomb = (): never => {
   throw new Error('hunter2')
 }
-
-it('writes a body once, and measures it', () => {
-  const item = { any: 'item' }
-  expectTypeOf(encodePayload('m', item, {})).toEqualTypeOf<Either<Refusal, EventPayload<{ any: string }>>>()
-  const payload = encodePayload('m', item, { hello: 'wörld 😀' })
-  expect(isRight(payload) && payload.right).toStrictEqual({
-    id: 'm',
-    items: [item],
-    text: '{"hello":"wörld 😀"}',
-    byteLength: 23,
-  })
-  expect(isRight(payload) && bodyOf(payload.right, 0)).toBe('{"hello":"wörld 😀"}')
-})
 
 it.each<readonly [string, unknown, string]>([
   ['undefined', undefined, 'could not be written as JSON'],
