@@ -14,10 +14,10 @@ const verdictOf = (error: Report): Verdict => {
 }
 
 describe('a sink over callbacks', () => {
-  const laws = sinkLaws<SinkItem>(({ network }) =>
+  const laws = sinkLaws(({ network }) =>
     sink(
       'queue',
-      (item, { signal }) =>
+      (item: SinkItem, { signal }) =>
         new Promise<Verdict>((resolve) => {
           const request = { url: 'queue:items', body: JSON.stringify(item) }
           const cancel = network.callback(request, (error) => resolve(verdictOf(error)))
