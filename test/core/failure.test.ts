@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
-import { notAll, isRetryable, refused, retryable, partlyFailed, wasStarted } from '../../src/core/failure.ts'
+import { notAll, refused, retryable, partlyFailed, wasStarted } from '../../src/core/failure.ts'
 import type { Failure } from '../../src/core/failure.ts'
 
 const taken = right({ sink: 'a', status: 200 })
@@ -37,14 +37,6 @@ describe('wasStarted', () => {
 
 describe('carried', () => {
   const lastFailure = partlyFailed([taken, no, later])
-
-  it('keeps what was settled of a batch', () => {
-    for (const failure of [retryable('held'), retryable('timeout'), refused('status', { status: 401 })]) {
-      const now = carried(lastFailure, failure)
-      expect(now).toEqual(partlyFailed([taken, no, left(failure)]))
-      expect(isRetryable(now)).toBe(failure._tag === 'Retryable')
-    }
-  })
 
   it('keeps who took it and who refused it for good, also inside each other', () => {
     const held = retryable('held')

@@ -1,5 +1,4 @@
 import * as t from 'io-ts'
-import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { textsIn } from '../support/decoded.ts'
 
@@ -93,32 +92,3 @@ it.each(cases.map(([about, ...rest]) => [about, rest] as const))(
   'faultsOf names %s',
   (_, [codec, input, ...expected]) => expect(textsIn(codec, input)).toEqual(expected),
 )
-
-it('never shows a value, and never throws', () => {
-  const secret = 's3cr3t-value'
-  const codec = t.type({
-    a: t.union([t.Int, t.type({ b: t.literal(1) })]),
-    c: t.array(
-      t.union([t.type({ k: t.literal('x'), v: t.number }), t.type({ k: t.literal('y'), v: t.boolean })]),
-    ),
-    d: t.record(t.string, Port),
-    e: t.tuple([t.string, t.bigint]),
-  })
-  const value = fc.anything({
-    maxDepth: 2,
-    values: [fc.constant(secret), fc.integer(), fc.constant(null), fc.constant('x')],
-  })
-  const input = fc.record(
-    { a: value, c: fc.oneof(value, fc.array(fc.record({ k: value, v: value }))), d: value, e: value },
-    { requiredKeys: [] },
-  )
-  fc.assert(
-    fc.property(input, (each) => {
-      const text = textsIn(codec, each)
-        .join('\n')
-        .replace(/^.*?: /gm, '')
-      expect(text).not.toContain(secret)
-      expect(text).not.toMatch(/undefined: |\b\d+\./)
-    }),
-  )
-})

@@ -17,18 +17,6 @@ describe('decoding a call', () => {
     expect(age >= 0 && age < 60_000).toBe(true)
   })
 
-  it('may hold whatever JSON knows how to write', () => {
-    class Point {
-      readonly x = 1
-      readonly y = undefined
-    }
-    const price = { amount: 12, toJSON: () => 'CHF 12' }
-    const bare: unknown = Object.assign(Object.create(null), { a: 1 })
-    const given = { when: new Date(0), price, at: new Point(), bare, f: () => 1, list: [, 1, () => 1] }
-    const properties = { when: '1970-01-01T00:00:00.000Z', price: 'CHF 12', at: { x: 1 }, bare: { a: 1 } }
-    expect(eventIn(track(given))).toHaveProperty('properties', { ...properties, list: [null, 1, null] })
-  })
-
   it('names the keys that it loses, if there are any', () => {
     const dropped: Array<ReadonlyArray<string>> = []
     const codec = eventCodec({ onUnknownKeys: (keys) => void dropped.push(keys) })

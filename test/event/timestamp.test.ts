@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fromMillis, notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
+import { notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
 import { isoTimestamp } from '../../src/testing/laws/jsonValues.ts'
 import { same } from '../support/check.ts'
 import { character } from '../../src/testing/laws/texts.ts'
@@ -65,11 +65,4 @@ it('takes as it is what Date reads and writes', () => {
       },
     ),
   )
-})
-
-it('writes no moment outside the years 0000 to 9999', () => {
-  expect(fromMillis(-62_167_219_200_000)).toBe('0000-01-01T00:00:00.000Z')
-  expect(fromMillis(253_402_300_799_999)).toBe('9999-12-31T23:59:59.999Z')
-  for (const millis of [-62_167_219_200_001, 253_402_300_800_000, Number.NaN, Infinity])
-    expect(fromMillis(millis)).toBeUndefined()
 })

@@ -1,14 +1,13 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { onlyAttempt, type Sink, type Verdict, type Payload } from '../../src/index.ts'
-import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { healthy, loopbackReceiver, scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import type { Misbehaviour } from '../../src/testing/index.ts'
 import type { FaultScript, Receiver } from '../../src/testing/index.ts'
 import { faultScript } from '../../src/testing/laws/faultScript.ts'
 import { deliverOnce } from '../sink/deliverOnce.ts'
-import { answered, batch, openSockets, until } from '../support/http.ts'
+import { batch, openSockets, until } from '../support/http.ts'
 import { runs } from '../support/runs.ts'
 
 /** What a scripted sink in memory shows of a fault, and whether its answer stalls so that only a time limit ends it. */
@@ -29,8 +28,6 @@ const expected = (fault: Misbehaviour, name = 'scripted'): Expected => {
 
 /** Refusals and certificates are faults of a connection, and no server has a name that does not exist. */
 const script = faultScript({ timeout: 2, maxSteps: 3, without: ['refuse', 'tls', 'dns'] })
-
-const tagOf = (verdict: Verdict): string => (verdict._tag === 'Right' ? 'Right' : verdict.left._tag)
 
 /** A verdict with its earliest next attempt in whole seconds: the receiver's delays pass in real time. */
 const shown = (verdict: Verdict): unknown =>
@@ -103,32 +100,6 @@ describe('whatever the receiver does', () => {
         await until(() => receiver.connections() === 0)
       }),
       { numRuns: runs(0.1), endOnFailure: true },
-    )
-  }, 180_000)
-
-  it('an ingestion sink has exactly one verdict, at the latest at its timeout, and leaves no timer', async () => {
-    await fc.assert(
-      fc.asyncProperty(script, async (faults) => {
-        const clock = virtualClock()
-        const deliver: Deliver = async (sink, { stalls }, arrived) => {
-          const headers = stalls === 'after headers' ? answered() : undefined
-          const delivery = deliverOnce(sink, batch('a', 'b'), { attempt: { ...onlyAttempt, clock } })
-          await headers
-          if (stalls === 'before headers') await arrived()
-          if (stalls !== 'never') clock.tick(10_000)
-          const { verdicts, end } = await delivery
-          return [verdicts.map(tagOf), end, clock.pending()]
-        }
-        const seen = await play(faults, (url) => ingestion(url, 'key'), deliver)
-        expect(seen).toEqual(
-          [...faults, healthy].map((each) => {
-            const { verdict } = expected(each)
-            return [[verdict === undefined ? 'Retryable' : tagOf(verdict)], 'complete', 0]
-          }),
-        )
-        await until(() => receiver.connections() === 0)
-      }),
-      { numRuns: runs(0.2), endOnFailure: true },
     )
   }, 180_000)
 })

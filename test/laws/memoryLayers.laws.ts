@@ -43,16 +43,6 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
       }
     },
   ),
-  law('R3 one that comes back at its moment, alone, starts', rate, ([perSecond, burst]) => {
-    const clock = virtualClock({ start: 1_000_000 })
-    const deliver = subscribeTo(make(perSecond, burst)(scriptedSink<number>({ clock })))
-    const verdicts: Verdict[] = []
-    const hear = hearing((verdict) => verdicts.push(verdict))
-    for (let sent = 0; sent <= burst; sent++) deliver(0, { ...onlyAttempt, clock }, hear)
-    clock.tick((notBeforeOf(verdicts.at(-1)) ?? 0) - clock.now())
-    deliver(0, { ...onlyAttempt, clock }, hear)
-    same(verdicts.at(-1)?._tag, 'Right')
-  }),
 ]
 
 export type MakeDedupe = (window: number, maxCount: number) => Wrap

@@ -1,6 +1,5 @@
 /** Pipelines of our operators keep the laws of a pipeline. */
-import { concatMap, groupBy, mergeMap, of } from 'rxjs'
-import { isRecord } from '../../src/core/json.ts'
+import { groupBy, mergeMap } from 'rxjs'
 import { describe, test } from 'vitest'
 import { validate, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'
 import { Event, toWebhookBody } from '../../src/event/index.ts'
@@ -46,20 +45,6 @@ const combined: Readonly<
 describe.each(Object.entries(combined))('events to %s', (_, make) => {
   const laws = pipelineLaws<Payload<Event>>((source$, sink, world) =>
     eventPipeline(source$, make(sink, world), world),
-  )
-  registerLaws({ test }, laws)
-})
-
-describe('events in the order of their user', () => {
-  const laws = pipelineLaws<Payload<Event>>(
-    (source$, sink, { clock, random }) =>
-      source$.pipe(
-        validate(Event),
-        encode(toWebhookBody),
-        groupBy((each) => (each._tag === 'Right' ? each.right.items[0].userId : undefined)),
-        mergeMap((user$) => user$.pipe(concatMap((each) => of(each).pipe(deliver(sink, { clock, random }))))),
-      ),
-    { keyOf: (item) => (isRecord(item) && typeof item['userId'] === 'string' ? item['userId'] : undefined) },
   )
   registerLaws({ test }, laws)
 })

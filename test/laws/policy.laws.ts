@@ -1,31 +1,21 @@
-/** The laws of `step`, over policies made of parts in several orders, and of policies that are combined. */
+/** The laws of `step`, and of policies that are combined. */
 import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/index.ts'
-import { Monoid, capDelay, deadline, exponential } from '../../src/policy/index.ts'
+import { Monoid, capDelay, deadline } from '../../src/policy/index.ts'
 import { fullJitter, limitRetries, respectRetryAfter, standard } from '../../src/policy/index.ts'
 import type { RetryPolicy } from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
 import type { Law } from '../../src/testing/laws/index.ts'
 import { policyFor } from '../../src/testing/laws/brokenParts.ts'
-import { policy, policyTime, type AskedPolicy } from '../../src/testing/laws/policyLaws.ts'
+import { policy, policyTime } from '../../src/testing/laws/policyLaws.ts'
 import type { Drawn } from '../support/check.ts'
 
 const { concat, empty } = Monoid
 
-/** The limits first, and inside the jitter. */
-const theOtherWay = (asked: AskedPolicy): RetryPolicy => {
-  const { base, factor, maxDelay, jitter } = asked
-  const growing = exponential({ base, factor })
-  const limits = policyFor({ ...asked, base: 1, factor: 1, jitter: true })
-  const all = concat(limits, maxDelay === null ? growing : capDelay(maxDelay)(growing))
-  return jitter ? fullJitter(all) : all
-}
-
 describe('step', () => registerLaws({ test: it }, policyLaws(policyFor)))
-describe('step, of parts in another order', () => registerLaws({ test: it }, policyLaws(theOtherWay)))
 describe('standard', () => {
   const limits = { maxRetries: null, within: 14_400_000, retryAfter: true }
   const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, ...limits }

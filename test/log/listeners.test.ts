@@ -43,21 +43,6 @@ describe('allListeners', () => {
 })
 
 describe('callSafely', () => {
-  it('reports an error with the input, at once or later', async () => {
-    const reports: unknown[] = []
-    const report = (error: unknown, input: number): void => {
-      reports.push([error, input])
-    }
-    callSafely(throws, 1, report)
-    callSafely(rejects, 2, report)
-    callSafely(() => 'fine', 3, report)
-    await turns()
-    expect(reports).toEqual([
-      [new Error('oops'), 1],
-      [new Error('oops'), 2],
-    ])
-  })
-
   it('drops an error of the report', async () => {
     callSafely(throws, 0, throws)
     callSafely(rejects, 0, throws)
