@@ -1,14 +1,16 @@
-/** The published laws of a client over several outboxes, and laws of what only we promise. */
+/** The published laws of a client over several outboxes, laws of what only we promise, and a crash over a durable outbox. */
 import * as fc from 'fast-check'
 import { isRight, left } from 'fp-ts/lib/Either.js'
-import { describe, it, test } from 'vitest'
-import { createClient, type Message, type SentBatch } from '../../src/client/index.ts'
+import { describe, expect, it, test } from 'vitest'
+import type { Client } from '../../src/client/client.ts'
+import { createClient, type Message, type SentBatch, type ClientOptions } from '../../src/client/index.ts'
 import type { Overflow } from '../../src/client/options.ts'
 import { refused, retryable, type Clock, type Outcome, type Verdict } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, capDelay, deadline, exponential, respectRetryAfter } from '../../src/policy/index.ts'
 import { clientLaws, registerLaws } from '../../src/testing/laws/index.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import type { SinkCall, Reply } from '../../src/testing/index.ts'
 import { event, yes } from '../client/virtual.ts'
@@ -227,3 +229,57 @@ const laws = lawTable(world, play, {
 export const ownClientLaws = laws.each
 
 it('a client keeps our own laws too', () => fc.assert(laws.all(open)))
+
+// A crash.
+
+const crash = fc.record({
+  /** Pauses between messages. */
+  sends: fc.array(fc.constantFrom(0, 0, 0, 1, 30, 400), { minLength: 1, maxLength: 40, size: 'max' }),
+  size: fc.constantFrom(1, 3, 20),
+  /** Not 0: such a write would reach the disk after the crash. */
+  latency: fc.constantFrom(1, 25),
+  isDown: fc.boolean(),
+  crashAt: fc.constantFrom(0, 1, 26, 300, 1_500, 4_000),
+  seed: fc.nat(),
+})
+
+/** What was on the disk at a crash ends, in this client or in the next one; nothing is left on the disk. */
+export const crashLaw = (make: OpenClient): fc.IAsyncProperty<[Drawn<typeof crash>]> =>
+  fc.asyncProperty(crash, async ({ sends, size, latency, isDown, crashAt, seed }) => {
+    const clock = virtualClock()
+    const store = sharedStore<Message>(clock, { latency, leaseTime: 0 })
+    const ended = new Set<string>()
+    const life = (verdict: Verdict, outbox: Outbox<Message>): Client => {
+      const sink = scriptedSink<SentBatch>({ clock, reply: () => ({ verdict, after: 20 }) })
+      const options: ClientOptions = { logger: false, drainOnExit: false, random: seededRandom(seed) }
+      const client = make({ ...options, sink, outbox, clock, size })
+      client.outcomes$.subscribe(({ item }) => ended.add(item.id))
+      return client
+    }
+    const view = store.open()
+    const first = life(isDown ? status(503) : yes, view.outbox)
+    const accepted: string[] = []
+    const stored = new Set<string>()
+    let isCrashed = false
+    for (const pause of sends) {
+      if (clock.monotonic() + pause > crashAt) break
+      await clock.advance(pause)
+      const answer = first.track(event(`m${accepted.length}`))
+      if (isRight(answer)) accepted.push(answer.right.id)
+      const known = [...accepted]
+      void first.persisted().then((isStored) => {
+        if (isStored && !isCrashed) for (const id of known) stored.add(id)
+      })
+    }
+    await clock.advance(Math.max(0, crashAt - clock.monotonic()))
+    isCrashed = true
+    view.kill()
+    const second = life(yes, store.open().outbox)
+    await clock.advance(100_000)
+    await clock.run(second.close())
+    expect([...stored].filter((id) => !ended.has(id))).toEqual([])
+    expect(store.entries().length).toBe(0)
+    await clock.run(first.close({ timeout: 0 }))
+  })
+
+it('nothing that was stored is lost in a crash', () => fc.assert(crashLaw(open)))

@@ -1,12 +1,15 @@
 /** Clients with one bug each that the published laws do not see, and the laws that find it. */
+import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { expect, it } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
 import { refused, retryable, type Verdict } from '../../src/index.ts'
 import { capDelay, exponential } from '../../src/policy/index.ts'
+import { delivered } from '../../src/core/outcome.ts'
 import { withDelivery } from '../../src/testing/laws/brokenParts.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
-import { open, ownClientLaws } from '../laws/client.laws.ts'
+import { crashLaw, open, ownClientLaws } from '../laws/client.laws.ts'
 import { altering, itCatches } from '../support/mutants.ts'
 
 const withOptions =
@@ -52,4 +55,25 @@ itCatches<OpenClient>('a client', ownClientLaws, {
       return totals
     },
   })),
+})
+
+it.each<[string, OpenClient]>([
+  ['says persisted too early', changed(() => ({ persisted: () => Promise.resolve(true) }))],
+  [
+    'acks before it delivers',
+    withOptions(({ outbox }) => {
+      if (outbox === undefined || !('lease' in outbox)) return {}
+      const lease: typeof outbox.lease = async (now, limits) => {
+        const leased = await outbox.lease(now, limits)
+        await outbox.ack(
+          leased.map((entry) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'none' }) })),
+        )
+        return leased
+      }
+      return { outbox: { ...outbox, lease } }
+    }),
+  ],
+])('the law of a crash finds a client that %s', async (_, mutant) => {
+  const { failed } = await fc.check(crashLaw(mutant), { numRuns: 1_000, endOnFailure: true })
+  expect(failed).toBe(true)
 })
