@@ -1,6 +1,6 @@
 // Compares the same bench in two checkouts, both built: `node test/bench/paired.js OTHER BENCH [--rounds N] [--processes N] [--case TEXT]`.
 // Each plays its own cases, found by name or else by place; the plan is that of this checkout. Rounds alternate, in three pairs of processes
-// after each other. The ratio is this checkout's CPU time to the other's; below 1 this one is faster.
+// after each other. The ratios are this checkout's CPU time to the other's, and user CPU time alone; below 1 this one is faster.
 import { mkdtemp } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -73,9 +73,9 @@ const inPairs = async (plan, cases, rounds) => {
     }
     const { before, figure, each, ...cpu } = by('cpu')
     const times = `${before.toFixed(2)} -> ${figure.toFixed(2)} µs CPU`
-    const rate = `${by('rate').ratio.toFixed(2)}x as many a second`
+    const user = `user ${ratioText(by('user'))}  [${by('user').each}]`
     console.log(
-      `  ${`${plan.what ?? ''}${name}`.padEnd(42)} ${times.padEnd(24)} ${ratioText(cpu)}  [${each}]  ${rate}`,
+      `  ${`${plan.what ?? ''}${name}`.padEnd(42)} ${times.padEnd(24)} ${ratioText(cpu)}  [${each}]  ${user}`,
     )
   }
 }
