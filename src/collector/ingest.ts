@@ -251,7 +251,8 @@ export const ingester = (
   const { whenFull, clock } = options
   let lastTurn = Promise.resolve()
   /** A turn of the event loop for work that is too long for one. Each request has a turn of its own. */
-  const turn = (): Promise<void> => (lastTurn = lastTurn.then(() => new Promise<void>(nextTurn)))
+  const turn = (): Promise<number> =>
+    (lastTurn = lastTurn.then(() => new Promise<void>(nextTurn))).then(clock.monotonic)
   const encode = messageEncoder(
     options,
     (keys) => report({ _tag: 'UnknownKeys', keys }),
@@ -288,8 +289,9 @@ export const ingester = (
     const isWhole = whenFull === 'refuse'
     const failure = isClosing() ? closed(undefined) : isWhole ? promiseRoom(all) : undefined
     const pending: Array<Promise<void>> = []
+    let since = clock.monotonic()
     for (const routed of all) {
-      if (isTurnOver(clock)) await turn()
+      if (isTurnOver(clock, since)) since = await turn()
       routed.failure = failure
       for (const target of failure === undefined ? routed.targets : []) {
         if (target.isGone) continue
@@ -302,13 +304,18 @@ export const ingester = (
   }
 
   return {
+    /** Resolves in a turn that has time left. Bodies parsed side by side cost a fifth more, as garbage. */
+    begin: async (): Promise<void> => {
+      if (isTurnOver(clock)) await turn()
+    },
     /** Takes the messages of a request, good ones beside bad. Resolves when the accepted ones are stored. */
     ingest: async (source: Source, batch: IncomingBatch): Promise<Ingested> => {
       const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
+      let since = clock.monotonic()
       for (const [index, message] of messages.entries()) {
-        if (isTurnOver(clock)) await turn()
+        if (isTurnOver(clock, since)) since = await turn()
         const encoded = encode(message, batch)
         if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
         else routed.push(routedTo(source, index, encoded.right))

@@ -130,7 +130,7 @@ export const requestHandler = (
   maxBatchBytes: number,
   maxUploadBytes: number,
   isClosing: () => boolean,
-  { ingest, deleteUser }: Ingester,
+  { begin, ingest, deleteUser }: Ingester,
   onDefect: (error: unknown) => void,
 ): AnswerRequest => {
   let decompressing = 0
@@ -163,6 +163,7 @@ export const requestHandler = (
 
     const read = await readBody()
     if (isLeft(read)) return read.left
+    await begin()
     const body = read.right
     const isParsed = 'parsed' in body
     let value: Either<Answer, unknown>

@@ -139,13 +139,14 @@ const MAX_TURN = 10
 let turnStartedAt: number | undefined
 
 /**
- * Whether this turn of the event loop has lasted more than 10 ms since the first call in it, of any part: the
- * rest of a long work belongs in the next one. Never with another clock than the machine's, so that tests
- * repeat.
+ * Whether this turn of the event loop has lasted more than 10 ms, since its first call of any part or since a
+ * reading of the clock: the rest of a long work belongs in the next one. Never with another clock than the
+ * machine's, so that tests repeat.
  */
-export const isTurnOver = ({ monotonic }: Clock): boolean => {
+export const isTurnOver = ({ monotonic }: Clock, since?: number): boolean => {
   if (monotonic !== systemClock.monotonic) return false
   const at = monotonic()
+  if (since !== undefined) return at - since > MAX_TURN
   if (turnStartedAt === undefined) {
     turnStartedAt = at
     nextTurn(() => {
