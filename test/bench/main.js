@@ -1,5 +1,5 @@
 // `npm run bench -- [NAME ... | all | release] [--json FILE] [--rounds N] [--processes N]`: runs the benches and prints what they found.
-// `all` takes five rounds of each in one process; `release` eleven rounds in five processes after each other, as a figure for a release does.
+// `all` takes five rounds of each in one process, unless told more; `release` eleven rounds in five processes after each other.
 // `node test/bench/page.js FILE` compares a FILE with the tables of docs/performance.md, and `--write` writes them.
 import { writeFile } from 'node:fs/promises'
 import { cpus, loadavg } from 'node:os'
@@ -64,8 +64,8 @@ if (unknown.length > 0) {
 // The figures of PostgreSQL are in docs/scale.md.
 const ours = benches.filter((name) => name !== 'postgres')
 const chosen = whole || positionals.length === 0 ? ours : positionals
-const asked = whole?.rounds ?? (values.rounds && Number(values.rounds))
-const processes = whole?.processes ?? Number(values.processes ?? 1)
+const asked = values.rounds ? Number(values.rounds) : whole?.rounds
+const processes = Number(values.processes ?? whole?.processes ?? 1)
 
 /** The rows of one bench. `--rounds` is for its first plan; the others keep their share. */
 const rowsOf = async (name) => {
