@@ -5,14 +5,13 @@ import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
 import { faultText } from '../core/refusal.ts'
 import { sumOf } from '../core/outcome.ts'
-import type { Inspectable } from '../inspector/inspector.ts'
+import type { Inspectable, Inspector } from '../inspector/inspector.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { DEAD_PAGE, type EndedDeadLetter } from '../outbox/outbox.ts'
 import { changesOf, readConfig, type Config } from './config.ts'
 import { placeOf, type OptionsOf } from './flags.ts'
-import { drawLive, outputOf } from './live.ts'
-import { drawStopping } from './progress.ts'
+import { drawLive, drawStopping, outputOf } from './live.ts'
 import { UsageError, type Output } from './options.ts'
 import { DEAD_ENDS, endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
 import { openPostgres, serve } from './server.ts'
@@ -38,9 +37,10 @@ const inspectableOf = (collector: Collector, name: string, events: Observable<Lo
   const purge = (): Promise<number> =>
     Promise.reject(new Error('collect deletes none: use headrace dead purge'))
   return {
+    name,
     events$: events.pipe(filter(({ from }) => from === name)),
     dead: { list, redrive: (matches) => collector.redrive(name, matches), purge },
-    // It is gone when a file that was read again leaves it out.
+    // It is gone for a moment when a file that was read again leaves it out.
     stats: () => collector.stats().destinations[name] ?? { ...sumOf([]), refused: 0 },
   }
 }
@@ -73,6 +73,7 @@ const reloading = (
   file: string,
   output: Output,
   { out, err, host }: Terminal,
+  taken: (config: Config) => void,
 ) => {
   let config = first
   const tell = (changes: ReadonlyArray<string>, faults: ReadonlyArray<string>): void => {
@@ -89,6 +90,7 @@ const reloading = (
       if (isLeft(updated))
         return tell([], '_tag' in updated.left ? ['it is closing'] : updated.left.map(faultText))
       tell(changesOf(config, next), [])
+      taken(next)
       config = next
     } catch (error) {
       if (!(error instanceof UsageError)) throw error
@@ -114,12 +116,19 @@ export const collectCommand = async (
   const isWatched = output === 'live' || inspect !== undefined
   const onEvent: Listener = (event) => events.next(event)
   const collector = createCollector(first.settings, { egress, ...outbox, ...(isWatched && { onEvent }) })
-  const parts = first.settings.destinations.map(({ name }) => inspectableOf(collector, name, events))
+  let panel: Inspector | undefined
+  let parts: ReadonlyArray<Inspectable> = []
+  const show = ({ settings }: Config): void => {
+    const partOf = (name: string) => parts.find((part) => part.name === name)
+    parts = settings.destinations.map(({ name }) => partOf(name) ?? inspectableOf(collector, name, events))
+    panel?.update(...parts)
+  }
+  show(first)
   // With a terminal, SIGHUP says that it was closed.
   const isService = !err.isTTY && !out.isTTY && host.stdin.isTTY !== true
   const stop = stopSignals(
     host,
-    isService ? reloading(collector, first, config, output, terminal) : undefined,
+    isService ? reloading(collector, first, config, output, terminal, show) : undefined,
   )
   const answer: RequestListener = (request, response) => {
     const isReadiness = request.url === '/readyz'
@@ -127,15 +136,14 @@ export const collectCommand = async (
       response.writeHead(isReadiness && stop.gently.aborted ? 503 : 200).end()
     else collector.listener(request, response)
   }
-  let closeInspector = (): Promise<void> => Promise.resolve()
   const open = async () => {
     await database?.opened()
     if (inspect !== undefined)
-      closeInspector = await (await import('./inspect.ts')).openInspector(inspect, parts, terminal)
+      panel = await (await import('./inspect.ts')).openInspector(inspect, parts, terminal)
     return serve(address, portText, answer)
   }
   const { server, origin } = await open().catch(async (error: unknown) => {
-    await closeInspector()
+    await panel?.close()
     await collector.close({ timeout: 0 })
     throw error
   })
@@ -152,7 +160,7 @@ export const collectCommand = async (
   // Until here /readyz answers that it stops.
   server.close()
   server.closeAllConnections()
-  await closeInspector()
+  await panel?.close()
 
   const { received, accepted, refused, unrouted, deletions, destinations } = collector.stats()
   const accounts = Object.entries(destinations).map(

@@ -21,8 +21,7 @@ import type { BadLine } from '../sources/ndjson.ts'
 import type { Place } from './flags.ts'
 import { markFromText, markToText, type Input, type Cursor } from './input.ts'
 import { UsageError, type OutputForm } from './options.ts'
-import { drawLive, outputOf } from './live.ts'
-import { drawProgress, drawStopping } from './progress.ts'
+import { drawLive, drawProgress, drawStopping, outputOf } from './live.ts'
 import { endingOf, exitCodeOf, refusalReport, newsOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
@@ -208,7 +207,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   )
   const part = { ...target, stats: () => ({ ...target.stats(), refused: reading.refused }) }
   const inspect = job.inspect
-  const closeInspector =
+  const panel =
     inspect !== undefined &&
     (await import('./inspect.ts')
       .then(({ openInspector }) => openInspector(inspect, [part], terminal))
@@ -350,7 +349,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (!stop.gently.aborted) await job.epilogue?.(summary, target, stop.gently)
   if (job.epilogue) await target.close({ timeout: job.grace })
   erase()
-  if (closeInspector) await closeInspector()
+  if (panel) await panel.close()
   if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }

@@ -1,7 +1,7 @@
 /** `--inspect`, `top` and `explain`: a page over a running command, and the same for terminals. */
 import { messageOf } from '../core/failure.ts'
 import { counted } from '../log/debug.ts'
-import { inspector, type Inspectable } from '../inspector/inspector.ts'
+import { inspector, type Inspectable, type Inspector } from '../inspector/inspector.ts'
 import type { storyOf } from '../inspector/story.ts'
 import type { OptionsOf } from './flags.ts'
 import { liveFrame, outputOf, type Snapshot } from './live.ts'
@@ -9,19 +9,19 @@ import { UsageError } from './options.ts'
 import { showMillis } from './report.ts'
 import { FAULT, FINE, plain, stopSignals, type Terminal } from './terminal.ts'
 
-/** Serves the page and prints its link. Answers how to close it. @throws UsageError */
+/** Serves the page and prints its link. @throws UsageError */
 export const openInspector = async (
   port: number,
   parts: ReadonlyArray<Inspectable>,
   { err }: Terminal,
-): Promise<() => Promise<void>> => {
+): Promise<Inspector> => {
   const panel = inspector(...parts)
   const { url } = await panel.listen({ port }).catch(async (error: unknown) => {
     await panel.close()
     throw new UsageError(`--inspect: ${messageOf(error)}`)
   })
   err.line(`headrace: inspect at ${url}`)
-  return panel.close
+  return panel
 }
 
 const ask = async (link: URL, path: string, signal?: AbortSignal): Promise<Response> => {

@@ -15,7 +15,7 @@ import * as Limits from '../event/limits.ts'
 import type { Integrations } from '../event/model.ts'
 import { trackingText } from '../event/trackingMessage.ts'
 import { isMeta, metaBytes, metaOf, type BatchPayload, type EventPayload } from '../event/payload.ts'
-import type { ItemCodec } from '../outbox/factory.ts'
+import type { ItemCodec } from '../outbox/outbox.ts'
 
 /** The six kinds of calls that a client takes. @inline */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'

@@ -16,7 +16,7 @@ import { heldBytes, metaBytes, metaOf, writePayload } from '../event/payload.ts'
 import type { EventPayload, Meta, Payload } from '../event/payload.ts'
 import { eventInStored, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
-import type { ItemCodec } from '../outbox/factory.ts'
+import type { ItemCodec } from '../outbox/outbox.ts'
 import type { IncomingHeaders, SharedOptions } from './settings.ts'
 
 /** The integrations of an event as JSON: the body does not carry them. */

@@ -1,6 +1,5 @@
 import type { Observer } from 'rxjs'
-import type { Dispatcher } from 'undici'
-import type UndiciClient from 'undici/lib/dispatcher/client.js'
+import type { Client as UndiciClient, Dispatcher } from 'undici'
 import { left } from '../core/either.ts'
 import { byteBuffer, type ByteBuffer } from '../core/byteBuffer.ts'
 import { backgroundClock, type Cancel } from '../core/clock.ts'
@@ -86,9 +85,12 @@ const TOO_LATE_TO_SEND = retryable('late', { detail: 'the deadline came before t
 let LoadedClient: typeof UndiciClient | undefined
 
 /** At the first request of the process, because undici takes 26 ms of CPU. */
-const loadClient = async (): Promise<typeof UndiciClient> =>
+const loadClient = async (): Promise<typeof UndiciClient> => {
   // From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
-  (LoadedClient = (await import('undici/lib/dispatcher/client.js')).default)
+  // @ts-expect-error That file has no types. Its default export is the class that undici exports by name.
+  const loaded = (await import('undici/lib/dispatcher/client.js')) as { default: typeof UndiciClient }
+  return (LoadedClient = loaded.default)
+}
 
 const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
   for (const known of signatures) if (known.signer === signer) return known.signature

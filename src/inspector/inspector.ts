@@ -19,6 +19,8 @@ import { inOneLine, storyOf } from './story.ts'
 
 /** What an inspector looks at: a destination or a client. */
 export interface Inspectable {
+  /** Shown until its first event says another one. Default: its place, such as `part 1`. */
+  readonly name?: string
   readonly events$: Observable<LogEvent>
   readonly dead: OwnDeadLetters<unknown>
   /** The counters, and the age of the oldest waiting event in milliseconds. */
@@ -49,6 +51,8 @@ export interface Inspector extends AsyncDisposable {
   readonly listen: (options?: { readonly port?: number }) => Promise<InspectorServer>
   /** The story of an event, one line for each part that knows it. Undefined if none does (any more). */
   readonly explain: (id: string) => string | undefined
+  /** Looks at these parts from now on. Those that it looks at already keep their histories. */
+  readonly update: (...parts: ReadonlyArray<Inspectable>) => void
   /** Lets go of the parts, ends all streams, and closes the ports. The parts run on. */
   readonly close: () => Promise<void>
 }
@@ -94,10 +98,11 @@ const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
 
 /** Listens on the log events of a part. */
 const watched = (part: Inspectable, index: number, count: number) => {
-  const memory = recorder(Math.ceil(MAX_HISTORIES / count), `part ${String(index + 1)}`)
+  const memory = recorder(Math.ceil(MAX_HISTORIES / count), part.name ?? `part ${String(index + 1)}`)
   const watching = part.events$.subscribe({ next: memory.onEvent, error: constVoid })
   return {
     ...memory,
+    part,
     snapshot: () => memory.snapshot(part.stats()),
     stop: () => watching.unsubscribe(),
     list: async () => {
@@ -144,11 +149,21 @@ const watched = (part: Inspectable, index: number, count: number) => {
  * await client.close()
  */
 export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
-  const all = parts.map((part, index) => watched(part, index, parts.length))
+  let all: ReadonlyArray<ReturnType<typeof watched>> = []
   const token = randomBytes(18).toString('base64url')
   const wanted = digestOf(`Bearer ${token}`)
   const open = new Set<() => unknown>()
   let closed = false
+
+  const update: Inspector['update'] = (...next) => {
+    if (closed) return
+    const before = all
+    all = next.map(
+      (part, index) => before.find((each) => each.part === part) ?? watched(part, index, next.length),
+    )
+    for (const each of before) if (!all.includes(each)) each.stop()
+  }
+  update(...parts)
 
   /** One snapshot for each read, so that a slow reader costs nothing and gets the newest. */
   const snapshots = (): ReadableStream<Uint8Array> => {
@@ -254,8 +269,8 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
   }
 
   const close = async (): Promise<void> => {
+    update()
     closed = true
-    for (const { stop } of all) stop()
     const ends = [...open]
     open.clear()
     await Promise.all(ends.map((end) => end()))
@@ -269,10 +284,11 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
       const lines = all.flatMap(({ history, name }) => {
         const known = history(id)
         if (known === undefined) return []
-        return [parts.length > 1 ? `${name()}: ${inOneLine(known)}` : inOneLine(known)]
+        return [all.length > 1 ? `${name()}: ${inOneLine(known)}` : inOneLine(known)]
       })
       return lines.length === 0 ? undefined : lines.join('\n')
     },
+    update,
     close,
     [Symbol.asyncDispose]: close,
   }

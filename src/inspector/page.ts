@@ -103,8 +103,8 @@ for (const [of, ariaLabel, none, heads] of [
   ['sinks', 'Receivers', 'Nothing was sent.',
     'receiver|state|taken r|failed r|skipped r x|p50 r x|p95 r|last failure x'],
   ['dead', 'Dead events', 'None.', 'id|||cause|kind x|when x'],
-  ['waiting', 'Waiting events', 'Nothing waits.', 'id|age r|attempts r|next r|cause x'],
-  ['ended', 'Ended events', 'Nothing has ended.', 'id|kind x|end|attempts r|bytes r x']]) {
+  ['waiting', 'Waiting events', 'None.', 'id|age r|attempts r|next r|cause x'],
+  ['ended', 'Ended events', 'None.', 'id|kind x|end|attempts r|bytes r x']]) {
   const head = make('tr', {}, ...heads.split('|').map((each) => {
     const [, textContent, className] = /^(.*?)((?: [rx])*)$/.exec(each)
     return make('th', { scope: 'col', textContent, className })
@@ -122,6 +122,7 @@ for (const [of, ariaLabel, none, heads] of [
   set($('whose'), 'Story of ' + id)
   $('story').replaceChildren(...lines(told.steps, ({ at }) => '+' + (ms(at - told.at) || '0 ms')))
 }
+ const show = (value) => value.toLocaleString()
  const failed = (error) => set($('why'), error.message)
  const idCell = ({ id }) =>
   [id, '', () => tell(chosen, id).then(() => $('whose').focus(), failed), 'Story of ' + id]
@@ -146,51 +147,58 @@ $('purge').onclick = () => change('Purge', undefined, 'all dead events')
   set(query('#dead h2'), 'Dead events: ' + list.length + (isAll ? '' : ' or more'))
   const button = (verb, { key, id = key }) => [verb, '', () => change(verb, [key], id), verb + ' ' + id]
   fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], d.id ? button('Redrive', d) : [''],
-    button('Purge', d), [d.why], [d.type, 'x'], [new Date(d.at).toLocaleString(), 'x']])
+    button('Purge', d), [d.why], [d.type, 'x'], [show(new Date(d.at)), 'x']])
 }
  const draw = () => {
-  const { word, why, totals, oldest, series, sinks, waiting, ended, notes, at, deadChanges } = parts[chosen]
+  const { name, word, why, totals, oldest, series, sinks, waiting, ended, notes, at,
+    deadChanges } = parts[chosen]
   query('main').hidden = false
   say(word, why.join(' · '))
   Object.entries({ ...totals, 'oldest waiting': ms(oldest) || '–' }).forEach(([name, value], n) => {
     const pair = $('totals').children[n] || $('totals').appendChild(make('div', {}, make('dt'), make('dd')))
     set(pair.children[0], name)
-    set(pair.children[1], value.toLocaleString())
+    set(pair.children[1], show(value))
   })
   const peak = Math.max(1, ...series.flat())
-  const [a, d, f] = series.map((each) => each.at(-1).toLocaleString())
+  const [a, d, f] = series.map((each) => show(each.at(-1)))
   series.forEach((each, n) => $('chart').children[n].setAttribute('points',
     each.map((v, x) => x + ',' + (99 - 97 * v / peak).toFixed(1)).join(' ')))
   $('chart').ariaLabel = 'Last second: ' + a + ' accepted, ' + d + ' delivered, ' + f + ' failed attempts'
-  set($('peak'), d + ' delivered in the last second, peak ' + peak.toLocaleString())
-  fill('sinks', sinks, (k) => [[k.name], [k.state, k.state], [k.taken.toLocaleString(), 'r'],
-    [k.failed.toLocaleString(), 'r'], [k.skipped, 'r x'], [ms(k.p50), 'r x'], [ms(k.p95), 'r'],
+  set($('peak'), d + ' delivered in the last second, peak ' + show(peak))
+  fill('sinks', sinks, (k) => [[k.name], [k.state, k.state], [show(k.taken), 'r'],
+    [show(k.failed), 'r'], [k.skipped, 'r x'], [ms(k.p50), 'r x'], [ms(k.p95), 'r'],
     [k.last, 'x']])
   fill('waiting', waiting, (e) => [idCell(e), [ms(at - e.at), 'r'], [e.attempts, 'r'],
     [e.due > at ? 'in ' + ms(e.due - at) : 'now', 'r'], [e.last.replace(/^waits [0-9]+ ms: /, ''), 'x']])
   fill('ended', ended, (e) =>
     [idCell(e), [e.type, 'x'], [e.state, e.state], [e.attempts, 'r'], [e.bytes, 'r x']])
   $('notes').replaceChildren(...lines(notes, (note) => new Date(note.at).toLocaleTimeString()))
-  if (deadOf !== chosen + ' ' + deadChanges) dead(deadOf = chosen + ' ' + deadChanges).catch(failed)
+  const of = [chosen, name, deadChanges].join()
+  if (deadOf !== of) dead(deadOf = of).catch(failed)
   if (story?.state === 'Waiting') tell(story.part, story.id).catch(failed)
 }
-$('part').onchange = () => { chosen = Number($('part').value); draw() }
+$('part').onchange = () => { chosen = $('part').selectedIndex; draw() }
  const follow = async () => {
   const reader = (await ask('stream')).body.pipeThrough(new TextDecoderStream()).getReader()
   for (let text = '', next = await reader.read(); !next.done; next = await reader.read()) {
     const whole = (text + next.value).split('\\n')
     text = whole.pop()
     if (whole.length === 0) continue
+    const was = parts[chosen]?.name
     parts = JSON.parse(whole.at(-1))
+    const at = parts.findIndex((each) => each.name === was)
+    if (at >= 0 && parts[chosen]?.name !== was) chosen = at
+    if (!parts[chosen]) chosen = 0
     $('choose').hidden = parts.length < 2
-    parts.forEach(({ name }, n) =>
-      set($('part').children[n] || $('part').appendChild(make('option', { value: n })), name))
-    draw()
+    $('part').length = parts.length
+    parts.forEach(({ name }, n) => set($('part').options[n], name))
+    $('part').selectedIndex = chosen
+    if (parts[0]) draw()
   }
 }
  const again = () => {
   if ($('word').textContent === 'Locked') return
-  say('Disconnected', 'The process has ended, or has no time to answer. Trying again.')
+  say('Disconnected', 'It has ended, or has no time to answer. Trying again.')
   setTimeout(() => follow().then(again, again), 2000)
 }
 follow().then(again, again)

@@ -5,8 +5,8 @@
  */
 export { full } from '../core/refusal.ts'
 export type { Progress } from '../core/outcome.ts'
-export type { CorruptRecord, ItemCodec, OutboxFactory, OutboxFactoryOptions } from './factory.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './memoryOutbox.ts'
-export type { Ack, CorruptDeadLetter, DeadLetter, DeadLetters, DeadPage, EndedDeadLetter } from './outbox.ts'
-export type { Entry, LeaseLimits, Nack, Outbox, OutboxStats } from './outbox.ts'
-export type { BookmarkedOutbox, TransactionClient, TransactionalOutbox } from './outbox.ts'
+export type { Ack, BookmarkedOutbox, CorruptDeadLetter, CorruptRecord, DeadLetter } from './outbox.ts'
+export type { DeadLetters, DeadPage, EndedDeadLetter, Entry, ItemCodec, LeaseLimits } from './outbox.ts'
+export type { Nack, Outbox, OutboxFactory, OutboxFactoryOptions, OutboxStats } from './outbox.ts'
+export type { TransactionClient, TransactionalOutbox } from './outbox.ts'

@@ -9,7 +9,7 @@ import { isRecord } from '../core/json.ts'
 import { queue } from '../core/queue.ts'
 import type { Ledger } from './ledger.ts'
 import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
-import { STORE_RETRY_DELAY } from './storeWrites.ts'
+import { STORE_RETRY_DELAY } from './storeLimit.ts'
 import { NOTHING, type Line, type Moment, type Shape } from './take.ts'
 
 const NONE: ReadonlyArray<never> = []

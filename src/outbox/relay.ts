@@ -23,10 +23,9 @@ import { lateEnd } from './decide.ts'
 import { deliveries, type DeliveriesOptions } from './deliveries.ts'
 import { UNKNOWN, leases, startOf } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
-import { opening } from './opening.ts'
+import { STORE_RETRY_DELAY, opening, storeLimit, type StoreLimit } from './storeLimit.ts'
 import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
-import { storeLimit, type StoreLimit } from './storeLimit.ts'
-import { STORE_RETRY_DELAY, isAcks, storeWrites, type Write } from './storeWrites.ts'
+import { isAcks, storeWrites, type Write } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
 
 export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {

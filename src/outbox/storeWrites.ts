@@ -2,10 +2,7 @@ import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.t
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Ack, Entry, Nack, Outbox } from './outbox.ts'
-import type { StoreLimit } from './storeLimit.ts'
-
-/** The pause after an error of the store, in milliseconds. */
-export const STORE_RETRY_DELAY = 1_000
+import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 
 /** Results of one kind, which the store gets as one list. */
 export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>

@@ -1,8 +1,7 @@
 /** How an item is stored: its text and its size, and the data beside it as JSON. */
 import { retryable } from '../core/failure.ts'
 import type { Outcome, Progress } from '../core/outcome.ts'
-import type { ItemCodec } from './factory.ts'
-import type { Entry } from './outbox.ts'
+import type { ItemCodec, Entry } from './outbox.ts'
 
 /** The number of dead letters that are read at once, and moved in one transaction. */
 export const DEAD_CHUNK = 500

@@ -7,7 +7,7 @@
  */
 import type { ClosedBy } from '../event/payload.ts'
 import type { Entry, LeaseLimits } from './outbox.ts'
-import { STORE_RETRY_DELAY } from './storeWrites.ts'
+import { STORE_RETRY_DELAY } from './storeLimit.ts'
 
 /** Entries that are leased here and in no delivery yet. */
 export interface Line {

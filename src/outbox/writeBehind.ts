@@ -15,8 +15,7 @@ import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
 import { newEntry, type Entry, type Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
-import type { StoreLimit } from './storeLimit.ts'
-import { STORE_RETRY_DELAY } from './storeWrites.ts'
+import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 
 /** The bounds are those of the items that are not stored yet, beside those of the store. */
 export interface WriteBehindOptions<A> extends Bounds {

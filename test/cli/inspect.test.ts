@@ -85,11 +85,14 @@ it('2: the port is in use, and nothing is sent', async () => {
   ])
 })
 
-test('collect has a part for each destination, and the dead letters of each', async () => {
+test('collect has a part for each destination, also of a file that it reads again', async () => {
   const { url } = await picky()
   const config = `${scratch()}/c.json`
-  const destinations = ['good', 'other'].map((name) => ({ name, sources: ['web'], webhooks: [{ url }] }))
-  writeFileSync(config, JSON.stringify({ sources: [{ id: 'web', writeKey: 'k' }], destinations }))
+  const write = (...names: ReadonlyArray<string>): void => {
+    const destinations = names.map((name) => ({ name, sources: ['web'], webhooks: [{ url }] }))
+    writeFileSync(config, JSON.stringify({ sources: [{ id: 'web', writeKey: 'k' }], destinations }))
+  }
+  write('good', 'other')
   const { says, complains, signal, ended } = start(['collect', '0', '--config', config, '--inspect'])
   const [link = ''] = /http:\S+#t=\S+/.exec(await complains(/#t=\S+\n/)) ?? []
   const [endpoint = ''] = /http:\S+/.exec(await says(/ready .*\n/)) ?? []
@@ -107,6 +110,12 @@ test('collect has a part for each destination, and the dead letters of each', as
     error: expect.stringContaining('collect deletes none') as unknown,
   })
   expect(await ask('redrive/1', 'POST')).toEqual({ count: 1 })
+  write('new', 'good')
+  signal('SIGHUP')
+  await complains(/destination new added, destination other removed/)
+  expect(await ask('dead/0')).toEqual({ list: [], isAll: true })
+  expect(await ask('story/1/Bad')).toMatchObject({ state: 'Rejected' })
+  expect((await headrace(['top', '--inspect-env', 'L'], { env })).stdout).toMatch(/new[^]*good/)
   signal()
   expect((await ended).code).toBe(3)
 })

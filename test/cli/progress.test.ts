@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drawStopping } from '../../src/cli/progress.ts'
+import { drawStopping } from '../../src/cli/live.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { screenOf } from './inProcess.ts'

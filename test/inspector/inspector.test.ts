@@ -45,10 +45,26 @@ const readerOf = ({ body }: Response): Reader => {
 const snapshotIn = async (reader: Reader) => {
   const { value } = await reader.read()
   return JSON.parse(Buffer.from(value ?? []).toString()) as ReadonlyArray<{
+    name: string
     totals: { accepted: number }
     word: string
   }>
 }
+
+it('looks at other parts from an update on; one that stays keeps its histories', async () => {
+  const { client, destination, panel, ask } = opened()
+  const seen = async () => (await snapshotIn(readerOf(await ask('stream')))).map(({ name }) => name)
+  client.track({ userId: 'u', event: 'Seen', messageId: 'm1' })
+  await client.flush()
+  panel.update({ ...destination, name: 'hooks' }, client)
+  expect(await seen()).toEqual(['hooks', 'client'])
+  panel.update(client)
+  expect(await seen()).toEqual(['client'])
+  expect(panel.explain('m1')).toContain('delivered')
+  await destination.send(track('m2'))
+  await destination.idle()
+  expect(panel.explain('m2')).toBeUndefined()
+})
 
 describe('fetch', () => {
   it('gives the page without a token, under a policy that allows its own script and style only', async () => {

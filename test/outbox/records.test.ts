@@ -2,7 +2,7 @@ import type * as Lmdb from 'lmdb'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { rejected } from '../../src/core/outcome.ts'
-import type { ItemCodec } from '../../src/outbox/factory.ts'
+import type { ItemCodec } from '../../src/outbox/outbox.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { open, all, no, tamper } from './lmdbKit.ts'
 

@@ -60,7 +60,7 @@ it('shows what runs: no message in the console, names for all controls, and redr
   await page.until(`document.querySelector('#story').textContent.includes('rejected after 1 attempt')`)
 
   // 10,000 events a second for three seconds: the page has no long task.
-  await page.evaluate(`part.value = 1, part.onchange(), window.long = [],
+  await page.evaluate(`part.selectedIndex = 1, part.onchange(), window.long = [],
     new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' })`)
   const sending = setInterval(() => {
     for (let n = 0; n < 100; n++) client.track({ userId: 'u', event: 'Seen' })
@@ -70,6 +70,14 @@ it('shows what runs: no message in the console, names for all controls, and redr
   expect((await page.evaluate('long')) as number[]).not.toContainEqual(
     expect.toSatisfy((each: number) => each > 100),
   )
+  expect(await page.evaluate('word.textContent')).toBe('Delivering')
+
+  // The part that is shown is found again in another place.
+  panel.update(client)
+  await page.until(`choose.hidden && part.length === 1`)
+  expect(await page.evaluate('word.textContent')).toBe('Delivering')
+  panel.update(destination, client)
+  await page.until(`!choose.hidden && part.selectedIndex === 1`)
   expect(await page.evaluate('word.textContent')).toBe('Delivering')
   expect(page.problems).toEqual([])
   await panel.close()

@@ -2,8 +2,7 @@ import type * as t from 'io-ts'
 import type { Clock } from '../../core/clock.ts'
 import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
-import type { CorruptRecord, ItemCodec } from '../factory.ts'
-import type { BookmarkedOutbox, Outbox, OutboxStats } from '../outbox.ts'
+import type { BookmarkedOutbox, CorruptRecord, ItemCodec, Outbox, OutboxStats } from '../outbox.ts'
 
 /** An io-ts codec of an outbox's items: of those of its payloads or batches, or of its own. @inline */
 export type CodecOf<A> =

@@ -5,6 +5,5 @@
  */
 export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
 export { OutboxError } from './contract.ts'
-export type { CorruptRecord, ItemCodec } from '../factory.ts'
-export type { Bookmark } from '../outbox.ts'
+export type { Bookmark, CorruptRecord, ItemCodec } from '../outbox.ts'
 export type { LmdbOutbox, LmdbOutboxOptions, LmdbOutboxStats, OutboxFault } from './contract.ts'

@@ -4,7 +4,7 @@ import { isRecord, kindOf, type Fields } from '../../core/json.ts'
 import { faultText } from '../../core/refusal.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { isBatch, isPayload } from '../../event/payload.ts'
-import type { ItemCodec } from '../factory.ts'
+import type { ItemCodec } from '../outbox.ts'
 import type { CodecOf } from './contract.ts'
 
 const isPlainRecord = (value: unknown): value is Fields =>

@@ -8,8 +8,7 @@ import { crc32 } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { aboutJson, type About } from '../stored.ts'
-import type { ItemCodec } from '../factory.ts'
-import type { DeadLetter, Entry } from '../outbox.ts'
+import type { DeadLetter, Entry, ItemCodec } from '../outbox.ts'
 
 const SIZE_AT = 4
 const LENGTH_AT = 12

@@ -1,7 +1,6 @@
 import { valueOr } from '../../core/either.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { ItemCodec } from '../factory.ts'
-import { DEAD_PAGE, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
+import { type ItemCodec, DEAD_PAGE, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
 import { DEAD_CHUNK, type About } from '../stored.ts'
 import type { AskServer, DeadRow } from './statements.ts'
 import type { Worker } from './worker.ts'
