@@ -1,7 +1,4 @@
 /** Traces over real servers in a process of its own, the rest with tracers and meters that are given. */
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { createTraceState, trace, type Tracer } from '@opentelemetry/api'
 import { DataPointType, InMemoryMetricExporter, MeterProvider } from '@opentelemetry/sdk-metrics'
 import { AggregationTemporality, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
@@ -17,6 +14,7 @@ import { exponential } from '../../src/policy/index.ts'
 import { sink } from '../../src/index.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { loopbackReceiver } from '../../src/testing/index.ts'
+import { runScript } from '../process/command.ts'
 
 interface Report {
   readonly found: Readonly<Record<string, { chains: ReadonlyArray<string>; attempts: ReadonlyArray<string> }>>
@@ -34,8 +32,7 @@ const ownOfBatch = (chain: string): boolean => {
 describe('with the instrumentation of undici', () => {
   let report: Report
   beforeAll(async () => {
-    const file = fileURLToPath(new URL('tracedProcess.js', import.meta.url))
-    const { stdout } = await promisify(execFile)(process.execPath, [file])
+    const { stdout } = await runScript('../otel/tracedProcess.js', [])
     // The file prints a report.
     report = JSON.parse(stdout) as Report
   })
