@@ -10,12 +10,6 @@ import { receiverOf } from '../support/http.ts'
 export { newFolder as scratch } from '../support/folder.ts'
 export { receiverOf } from '../support/http.ts'
 
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   /** What stdin holds. */
@@ -97,7 +91,7 @@ export const start = (
   const signal = (name: (typeof SIGNALS)[number] = 'SIGINT'): void => {
     signals.emit(name)
   }
-  const ended = runCommand(args, host).then(async (code): Promise<Ended> => {
+  const ended = runCommand(args, host).then(async (code) => {
     // The last lines are read a turn later.
     await new Promise((resolve) => setImmediate(resolve))
     out.over()
@@ -113,7 +107,7 @@ export const start = (
 }
 
 /** Runs the command to its end. */
-export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Promise<Ended> => {
+export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}) => {
   const { stdin, ended } = start(args, surroundings)
   stdin.end(surroundings.input ?? '')
   return ended

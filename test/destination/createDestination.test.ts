@@ -11,6 +11,8 @@ import { mutated } from '../support/mutated.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
+const nowhere = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
+
 describe('close', () => {
   it('answers one promise, also inside a callback of the close', async () => {
     const { clock, destination } = open([() => ({ verdict: busy })])
@@ -137,10 +139,7 @@ describe('ready', () => {
   })
 
   it('refuses an event that can never fit as TooLarge, for which there is nothing to wait', async () => {
-    const destination = webhookDestination(
-      { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
-      { maxBytes: 1, logger: false },
-    )
+    const destination = webhookDestination(nowhere, { maxBytes: 1, logger: false })
     expect(await destination.send(track('m1'))).toMatchObject({ left: { _tag: 'TooLarge', limit: 1 } })
     await destination.close()
   })
@@ -167,10 +166,7 @@ it('send answers Invalid if newId throws', async () => {
 })
 
 it('events that are refused come out of refusals$', async () => {
-  const destination = webhookDestination(
-    { webhooks: [{ url: 'http://127.0.0.1:9/hook' }] },
-    { logger: false },
-  )
+  const destination = webhookDestination(nowhere, { logger: false })
   const refusals: string[] = []
   let isOver = false
   destination.refusals$.subscribe({

@@ -43,12 +43,8 @@ export const destinationsUnderTest = () => {
       const errors: string[] = []
       const outcomes: Array<Outcome<Payload<Event>>> = []
       const ignore = (): void => undefined
-      const logger = {
-        debug: ignore,
-        info: ignore,
-        warn: ignore,
-        error: (message: string) => void errors.push(message),
-      }
+      const error = (message: string): void => void errors.push(message)
+      const logger = { debug: ignore, info: ignore, warn: ignore, error }
       const destination = webhookDestination(settings, { logger, retry: quick, ...options })
       destination.outcomes$.subscribe((outcome) => outcomes.push(outcome))
       use(destination, () => destination.close({ timeout: 0 }))

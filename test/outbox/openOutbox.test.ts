@@ -7,11 +7,9 @@ import type { OutboxFactoryOptions } from '../../src/outbox/factory.ts'
 import { sink, systemClock } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { openOver } from '../destination/virtual.ts'
+import { openOver, track } from '../destination/virtual.ts'
 
 const settings = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
-const track = (messageId: string, userId = 'u1') =>
-  ({ type: 'track', userId, event: 'Sold', messageId }) as const
 const collectorSettings = {
   sources: [{ id: 'web', writeKey: 'k' }],
   destinations: ['a', 'b'].map((name) => ({ ...settings, name, sources: ['web'] })),
