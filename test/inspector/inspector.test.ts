@@ -1,6 +1,4 @@
-import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
@@ -159,10 +157,9 @@ describe('listen', () => {
 
   it('says that a port is in use, and which ports there are', async () => {
     const { panel } = opened()
-    const server = createServer().listen(0, '127.0.0.1')
-    cleanUp.push(async () => server.close())
-    await new Promise((resolve) => server.once('listening', resolve))
-    const { port } = server.address() as AddressInfo
+    const { url, close } = await opened().panel.listen()
+    cleanUp.push(close)
+    const port = Number(new URL(url).port)
     await expect(panel.listen({ port })).rejects.toThrow(
       `port ${port} at 127.0.0.1 cannot be used (EADDRINUSE): give another`,
     )
