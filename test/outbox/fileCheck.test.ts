@@ -18,7 +18,7 @@ const opening = (path: string) => openLmdbOutbox<string>({ path, codec: textCode
 
 describe('a file that is not a whole store is refused and not changed', () => {
   it.each([
-    ['a text', 'hello', 'notAnOutbox', 'was not written by headrace'],
+    ['a text', 'hello', 'notAnOutbox', 'was not written by headrace: give the outbox a folder of its own'],
     ['a long text', 'hello '.repeat(10_000), 'notAnOutbox', 'was not written by headrace'],
     ['zeros', '\0'.repeat(20_000), 'notAnOutbox', 'was not written by headrace'],
     ['empty', '', 'damaged', 'is shorter than it was: it was left as it is; bring back a copy'],

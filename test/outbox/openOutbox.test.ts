@@ -32,14 +32,7 @@ const noting = (more: object = {}) => {
   return { factory, calls, closes: () => closes }
 }
 
-const errorOf = (make: () => unknown): unknown => {
-  try {
-    make()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
+const errorWith = (more: object) => expect.objectContaining(more) as Error
 
 const clock = { ...systemClock, now: () => Date.now() }
 type Factory = ReturnType<typeof noting>['factory']
@@ -107,13 +100,12 @@ test.each<readonly [what: string, factory: typeof early | (() => unknown), messa
   const outbox = factory as never
   const message = `was not made${rest}`
   const faults = [{ path: 'outbox', message }]
-  expect(errorOf(() => createClient('key', { ...quiet, outbox }))).toMatchObject({
-    name: 'ConfigError',
-    faults,
-  })
-  expect(errorOf(() => webhookDestination(settings, { ...quiet, outbox }))).toMatchObject({ faults })
-  const error = errorOf(() => createCollector(collectorSettings, { ...quiet, outbox: () => outbox }))
-  expect(error).toMatchObject({ faults: [{ path: 'destinations[0].outbox', message }] })
+  const error = errorWith({ name: 'ConfigError', faults })
+  expect(() => createClient('key', { ...quiet, outbox })).toThrow(error)
+  expect(() => webhookDestination(settings, { ...quiet, outbox })).toThrow(error)
+  expect(() => createCollector(collectorSettings, { ...quiet, outbox: () => outbox })).toThrow(
+    errorWith({ faults: [{ path: 'destinations[0].outbox', message }] }),
+  )
 })
 
 it('closes the outbox of a promise that no caller will get', async () => {
@@ -125,18 +117,16 @@ it('closes the outbox of a promise that no caller will get', async () => {
 })
 
 it('passes on a ConfigError of a factory', () => {
-  const fault = new ConfigError('Invalid queue', [
-    { path: 'orderBy', message: 'cannot be kept by this queue' },
-  ])
+  const faults = [{ path: 'orderBy', message: 'cannot be kept by this queue' }]
   const outbox = () => {
-    throw fault
+    throw new ConfigError('Invalid queue', faults)
   }
-  expect(errorOf(() => createClient('key', { ...quiet, outbox }))).toBe(fault)
+  expect(() => createClient('key', { ...quiet, outbox })).toThrow(errorWith({ faults }))
 })
 
 it('names the destination whose function answers no outbox', () => {
   const outbox = (() => Promise.resolve()) as never
-  const error = errorOf(() => createCollector(collectorSettings, { ...quiet, outbox }))
   const message = 'must be an Outbox, a factory of one, or { path } of a folder'
-  expect(error).toMatchObject({ faults: [{ path: 'destinations[0].outbox', message }] })
+  const error = errorWith({ faults: [{ path: 'destinations[0].outbox', message }] })
+  expect(() => createCollector(collectorSettings, { ...quiet, outbox })).toThrow(error)
 })

@@ -1,10 +1,9 @@
 /** The built command against receivers that are not ours, and with little memory. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
-import { listen } from '../support/http.ts'
+import { expect, it } from 'vitest'
+import { served } from '../cli/inProcess.ts'
 import { headrace, recordsOf, scratch } from './command.ts'
 import { documentedReceiver, expressReceiver } from './receivers.ts'
 
@@ -95,7 +94,7 @@ const stalledReceiver = async (): Promise<{ url: string; requests: () => number;
   const held: Array<() => void> = []
   let requests = 0
   let going = false
-  const server = createServer((request, response) => {
+  const url = await served((request, response) => {
     requests++
     request.resume().on('end', () => {
       const answer = (): void => void response.end()
@@ -103,10 +102,8 @@ const stalledReceiver = async (): Promise<{ url: string; requests: () => number;
       else held.push(answer)
     })
   })
-  const { port, close } = await listen(server)
-  onTestFinished(close)
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url,
     requests: () => requests,
     go: () => {
       going = true

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { onTestFinished } from 'vitest'
+import { served } from '../cli/inProcess.ts'
 import { listen } from '../support/http.ts'
 
 /** Express 5 with its JSON parser before it: it hashes the parsed body written anew, as the source describes. `found`: by type. */
@@ -22,9 +23,7 @@ export const expressReceiver = async (secret: string) => {
     found.types[body.type] = (found.types[body.type] ?? 0) + 1
     response.sendStatus(right ? 200 : 401)
   })
-  const { port, close } = await listen(createServer(app))
-  onTestFinished(close)
-  return { url: `http://127.0.0.1:${port}/hook`, found }
+  return { url: `${await served(app)}hook`, found }
 }
 
 /** The URL of a program in docs/receivers, which verifies with the secret: its command gets a port. */
