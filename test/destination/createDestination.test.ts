@@ -8,7 +8,6 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
 import { mutated } from '../support/mutated.ts'
-import { sharedStore } from '../support/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 const nowhere = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
@@ -102,17 +101,6 @@ describe('close', () => {
     await destination.idle()
     await destination.ready()
     expect(await destination.redrive()).toBe(0)
-  })
-
-  it('leaves events in a durable outbox, and idle resolves', async () => {
-    const { clock, destination } = open([() => ({ verdict: busy })], (time) => ({
-      outbox: sharedStore<Payload<Event>>(time).open().outbox,
-    }))
-    await destination.send(track('m1'))
-    const closing = destination.close({ timeout: 0 })
-    await clock.advance(0)
-    expect(await closing).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
-    expect(await destination.idle()).toMatchObject({ waiting: 1 })
   })
 })
 
