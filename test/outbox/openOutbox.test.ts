@@ -117,11 +117,12 @@ it('closes the outbox of a promise that no caller will get', async () => {
 })
 
 it('passes on a ConfigError of a factory', () => {
-  const faults = [{ path: 'orderBy', message: 'cannot be kept by this queue' }]
+  const fault = new ConfigError('Invalid queue', [{ path: 'orderBy', message: 'is not kept by it' }])
   const outbox = () => {
-    throw new ConfigError('Invalid queue', faults)
+    throw fault
   }
-  expect(() => createClient('key', { ...quiet, outbox })).toThrow(errorWith({ faults }))
+  const { message, faults } = fault
+  expect(() => createClient('key', { ...quiet, outbox })).toThrow(errorWith({ message, faults }))
 })
 
 it('names the destination whose function answers no outbox', () => {

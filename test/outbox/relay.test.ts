@@ -253,6 +253,15 @@ describe('while retries take half of the places', () => {
     expect(leases.all).toBeGreaterThan(200)
     expect(leases.empty).toBeLessThan(leases.all / 100)
   })
+
+  it('a new entry starts at once', async () => {
+    const { clock, log, offer } = setUp({ inFlight: 4, retryDelay: 100 })
+    await offer(...items('busy', 20))
+    await clock.advance(10_055)
+    await offer('new')
+    await clock.advance(20)
+    expect(log).toContain('10055 start new')
+  })
 })
 
 describe('a store that fails', () => {
