@@ -1,10 +1,9 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import { EMPTY, NEVER, concat, lastValueFrom, of } from 'rxjs'
+import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
 import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
-import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const none$: ObservableEither<never, string> = EMPTY
 
@@ -32,24 +31,3 @@ it.each([
     for (const { attempt } of sink.calls) expect(attempt.until).toBe(firstAttemptAt + 1_000)
   },
 )
-
-const HOUR = 3_600_000
-
-it.each([
-  ['slept ten hours makes no attempt after four hours', 10, 1],
-  ['is set back five hours keeps its deadlines', -5, 3],
-])('a machine that %s of a dead receiver', (_, shift, hours) => {
-  const clock = virtualClock()
-  const ended: string[] = []
-  const dead = scriptedSink<number>({ clock, reply: () => ({ verdict: left(retryable('network')) }) })
-  concat(of(right(1)), NEVER)
-    .pipe(deliver(dead, { clock, random: seededRandom(7) }))
-    .subscribe((outcome) => ended.push(outcome._tag))
-  clock.tick(HOUR)
-  const before = dead.calls.length
-  // The monotonic clock stands still while a machine sleeps.
-  clock.wall(shift * HOUR)
-  clock.tick(hours * HOUR)
-  expect(ended).toEqual(['Expired'])
-  if (shift > 0) expect(dead.calls.length).toBe(before)
-})
