@@ -3,23 +3,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { fileURLToPath } from 'node:url'
 import fastify from 'fastify'
 import { sink } from 'headrace'
 import { createCollector } from 'headrace/collector'
 import { z } from 'zod'
-
-const read = (request, use) => {
-  const chunks = []
-  request.on('data', (chunk) => chunks.push(chunk))
-  request.on('end', () => use(JSON.parse(Buffer.concat(chunks).toString())))
-}
-
-const answer = (response) => {
-  const body = '{"ok":true}'
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
-  response.end(body)
-}
+import { here } from './measure.js'
 
 /** A case: a server, and a process that posts to it. Its listener tells how many messages it takes. */
 const served =
@@ -29,7 +17,7 @@ const served =
     const listener = listenerOf((messages) => (taken += messages))
     const server = createServer(listener).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const sender = fork(fileURLToPath(new URL('./sender.js', import.meta.url)), [size, String(count)])
+    const sender = fork(here('./sender.js'), [size, String(count)])
     let expected = 0
     return async (requests) => {
       sender.send({ port: server.address().port, requests })
@@ -89,14 +77,18 @@ const byFastify = (schema) =>
 
 /** By hand: `use` gets the messages. */
 const byHand = (use) =>
-  served(
-    (take) => (request, response) =>
-      read(request, ({ batch }) => {
-        use(batch)
-        take(batch.length)
-        answer(response)
-      }),
-  )
+  served((take) => (request, response) => {
+    const chunks = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      const { batch } = JSON.parse(Buffer.concat(chunks).toString())
+      use(batch)
+      take(batch.length)
+      const body = '{"ok":true}'
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length })
+      response.end(body)
+    })
+  })
 
 export const cases = {
   'bare node:http, JSON.parse': byHand(() => undefined),

@@ -4,6 +4,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { deliver, retryable } from 'headrace'
 import { exponential } from 'headrace/policy'
 import { memoryOutbox } from 'headrace/outbox'
+import { virtualClock } from 'headrace/testing'
 import { Observable, Subject } from 'rxjs'
 
 const DELIVERED = right({ sink: 'held', status: 200 })
@@ -34,29 +35,6 @@ const holding = (verdictOf) => {
           if (open) queueMicrotask(answer)
           else held.push(answer)
         }),
-    },
-  }
-}
-
-/** Time that passes when it is told to. */
-const handClock = () => {
-  const tasks = new Set()
-  let now = 0
-  return {
-    pass: (ms) => {
-      now += ms
-      for (const task of [...tasks]) {
-        tasks.delete(task)
-        task()
-      }
-    },
-    clock: {
-      now: () => now,
-      monotonic: () => now,
-      schedule: (_delay, task) => {
-        tasks.add(task)
-        return () => tasks.delete(task)
-      },
     },
   }
 }
@@ -98,11 +76,11 @@ const kinds = {
   },
   'headrace, deliver, retried once': (depth) => {
     const { sink, letGo } = holding(({ number }) => (number === 1 ? FAILED : DELIVERED))
-    const { clock, pass } = handClock()
+    const clock = virtualClock()
     const outbox = memoryOutbox({ maxCount: depth })
     const passTime = () => {
       if (outbox.stats().waiting === 0) return
-      pass(MINUTE)
+      clock.tick(MINUTE)
       setImmediate(passTime)
     }
     const operator = deliver(sink, { outbox, retry: exponential({ base: MINUTE }), clock })

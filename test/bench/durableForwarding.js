@@ -43,29 +43,16 @@ export const cases = {
   [STORED]: ({ url, folder }) => byClient(url, { path: join(folder, 'client') }),
 }
 
+const plan = { ports: 1, requests: 1, units: 1_000, rounds: 60, warmUp: 15 }
 export const plans = [
   {
+    ...plan,
     cases: [MEMORY, DISK, UNDICI, LMDB],
-    ports: 1,
-    requests: 1,
-    units: 1_000,
-    rounds: 60,
-    warmUp: 15,
     rates: true,
     atLeast: true,
     bases: { [UNDICI]: UNDICI, [LMDB]: UNDICI },
     limits: { [DISK]: 0.6 },
   },
-  {
-    what: 'CPU: ',
-    cases: [DISK, MEMORY],
-    ports: 1,
-    requests: 1,
-    units: 1_000,
-    rounds: 60,
-    warmUp: 15,
-    atLeast: true,
-    limits: { [MEMORY]: 0.78 },
-  },
-  { cases: [CLIENT, STORED], ports: 1, requests: 1 / 20, units: 4_000, rounds: 60, warmUp: 15, apart: true },
+  { ...plan, what: 'CPU: ', cases: [DISK, MEMORY], atLeast: true, limits: { [MEMORY]: 0.78 } },
+  { ...plan, cases: [CLIENT, STORED], requests: 1 / 20, units: 4_000, apart: true },
 ]

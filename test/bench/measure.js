@@ -74,14 +74,14 @@ const ask = (child, message) => {
 
 /**
  * Uses a receiver in a process of its own.
- * @param {{ ports?: number, status?: number, delay?: number }} options
+ * @param {{ ports?: number, delay?: number }} options
  */
-export const withReceiver = async ({ ports = 1, status = 200, delay = 0 }, use) => {
-  const child = fork(here('./receiver.js'), [ports, status, delay].map(String))
+export const withReceiver = async ({ ports = 1, delay = 0 }, use) => {
+  const child = fork(here('./receiver.js'), [ports, delay].map(String))
   try {
     const numbers = await answerOf(child)
     const urls = numbers.map((port) => `http://127.0.0.1:${port}/hook`)
-    /** `counts`: what has come so far, `{ requests, bytes, sockets }`. */
+    /** `counts`: what has come so far, `{ requests, sockets }`. */
     return await use({ urls, url: urls[0], counts: () => ask(child, 'count') })
   } finally {
     child.kill()
@@ -112,20 +112,29 @@ export const startCases = async (folder, bench, names, given) => {
 export const unitsOf = ({ units }, name) =>
   typeof units === 'number' ? units : (units[name] ?? units.default)
 
+/** Plays each track, round after round, back and forth: a player, its case, the units, and where its figures go. */
+export const playRounds = async (plan, rounds, tracks) => {
+  for (let round = -plan.warmUp; round < rounds; round++) {
+    for (const { player, name, units, figures } of plan.inOrder || round % 2 === 0
+      ? tracks
+      : [...tracks].reverse()) {
+      const figure = await player.play(name, units)
+      if (round >= 0) figures.push(figure)
+    }
+  }
+}
+
 /** Figures of each case, round by round. */
 const takeTurns = async (bench, plan, rounds, given) => {
-  const { cases, warmUp, apart = false, inOrder = false } = plan
+  const { cases, apart = false } = plan
   const groups = apart ? cases.map((name) => [name]) : [cases]
   const running = await Promise.all(groups.map((names) => startCases(here('.'), bench, names, given)))
   const figures = Object.fromEntries(cases.map((name) => [name, []]))
   try {
-    for (let round = -warmUp; round < rounds; round++) {
-      for (const name of inOrder || round % 2 === 0 ? cases : [...cases].reverse()) {
-        const player = running[apart ? cases.indexOf(name) : 0]
-        const figure = await player.play(name, unitsOf(plan, name))
-        if (round >= 0) figures[name].push(figure)
-      }
+    const trackOf = (name, at) => {
+      return { player: running[apart ? at : 0], name, units: unitsOf(plan, name), figures: figures[name] }
     }
+    await playRounds(plan, rounds, cases.map(trackOf))
     // The siblings of a first success may still be under way, and the receiver counts them.
     await setTimeout(100)
   } finally {

@@ -4,7 +4,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compared, here, startCases, unitsOf, withFolder, withReceiver } from './measure.js'
+import { compared, here, playRounds, startCases, unitsOf, withFolder, withReceiver } from './measure.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -26,24 +26,18 @@ const playPair = async (plan, cases, rounds, given) => {
   const figures = Object.fromEntries(cases.map((name) => [name, [[], []]]))
   const players = await Promise.all(
     folders.map((folder, side) => {
-      const own = side === 0 ? cases : cases.map(otherName)
-      return startCases(folder, bench, own, {
-        ...plan.given,
-        ...given,
-        folder: join(given.folder, `${side}`),
-      })
+      const own = { ...plan.given, ...given, folder: join(given.folder, `${side}`) }
+      return startCases(folder, bench, side === 0 ? cases : cases.map(otherName), own)
     }),
   )
   try {
-    for (let round = -plan.warmUp; round < rounds; round++) {
-      for (const name of cases) {
-        for (const side of round % 2 === 0 ? [0, 1] : [1, 0]) {
-          const own = side === 0 ? name : otherName(name)
-          const figure = await players[side].play(own, unitsOf(plan, name))
-          if (round >= 0) figures[name][side].push(figure)
-        }
-      }
-    }
+    const tracks = cases.flatMap((name) =>
+      players.map((player, side) => {
+        const own = side === 0 ? name : otherName(name)
+        return { player, name: own, units: unitsOf(plan, name), figures: figures[name][side] }
+      }),
+    )
+    await playRounds(plan, rounds, tracks)
   } finally {
     for (const player of players) player.stop()
   }

@@ -1,12 +1,12 @@
 // The receiver of the benches, in a process of its own: a bare TCP server that answers every complete request with the same
 // bytes. It parses no more than it must, so that on a small machine most of the time is left to who is measured.
-// Run as `receiver.js PORTS STATUS DELAY`; it tells its parent the ports, and answers `count` with how much has come.
+// Run as `receiver.js PORTS DELAY`; it tells its parent the ports, and answers `count` with how much has come.
 import { createServer } from 'node:net'
 
-const [ports = '1', status = '200', delay = '0'] = process.argv.slice(2)
-const answer = Buffer.from(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\nok`)
+const [ports, delay] = process.argv.slice(2)
+const answer = Buffer.from(`HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok`)
 /** `sockets`: how many were open at the same time, at most. */
-const counts = { requests: 0, bytes: 0, sockets: 0 }
+const counts = { requests: 0, sockets: 0 }
 let open = 0
 const HEAD_END = Buffer.from('\r\n\r\n')
 
@@ -15,11 +15,9 @@ const endOfRequest = (bytes) => {
   const head = bytes.indexOf(HEAD_END)
   if (head < 0) return undefined
   const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.latin1Slice(0, head + 2))
-  const body = length === null ? 0 : Number(length[1])
-  const end = head + HEAD_END.length + body
+  const end = head + HEAD_END.length + Number(length?.[1] ?? 0)
   if (bytes.length < end) return undefined
   counts.requests++
-  counts.bytes += body
   return end
 }
 

@@ -24,12 +24,7 @@ if (!existsSync(join(folder, 'dist'))) run(folder, 'npm', 'run', 'build')
 
 console.log(`CPU of this checkout against ${commit}: the ratio, its quartiles, and each pair of processes`)
 for (const bench of benches) {
-  const { status } = spawnSync(
-    process.execPath,
-    [here('paired.js'), folder, bench, '--rounds', '11', '--processes', '5'],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const args = [here('paired.js'), folder, bench, '--rounds', '11', '--processes', '5']
+  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

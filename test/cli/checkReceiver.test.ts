@@ -1,22 +1,15 @@
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { brokenReceivers, testCertificates } from '../../src/testing/index.ts'
-import { listen, verifying } from '../support/http.ts'
-import { headrace, receiverOf, recordsOf, scratch } from './inProcess.ts'
+import { verifying } from '../support/http.ts'
+import { headrace, receiverOf, recordsOf, scratch, served } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
 const check = (url: string, ...flags: ReadonlyArray<string>) =>
   headrace(['check-receiver', url, '--secret-env', 'SECRET', ...flags], { env })
 
-const opened = async (listener: Parameters<typeof createServer>[1]): Promise<string> => {
-  const { port, close } = await listen(createServer(listener))
-  onTestFinished(close)
-  return `http://127.0.0.1:${port}/hook`
-}
-
 it('0 if every must holds', async () => {
-  const url = await opened(verifying(env.SECRET))
+  const url = await served(verifying(env.SECRET))
   const { code, stdout, stderr } = await check(url)
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^passed {3}must {4}kind\/page /)
@@ -42,7 +35,7 @@ it('1 if one does not, and says why', async () => {
 })
 
 it('says what was sent, expected and seen, and neither the secret nor what could steer a terminal', async () => {
-  const url = await opened((_, response) => response.writeHead(404).end())
+  const url = await served((_, response) => response.writeHead(404).end())
   const { code, stdout } = await check(url)
   expect(code).toBe(1)
   expect(stdout).toContain('sent      {"version":1,"type":"track","userId":"check-receiver"')

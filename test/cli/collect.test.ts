@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { headrace, linesOf, receiverOf, recordsOf, scratch, start, steady } from './inProcess.ts'
+import { configFile, headrace, linesOf, receiverOf, recordsOf, scratch, start, steady } from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
@@ -13,15 +13,11 @@ const opened = async (
   isTTY = false,
 ) => {
   const receiver = await receiverOf(script)
-  const file = `${scratch()}/collector.json`
   const webhooks = [{ url: receiver.url }]
-  writeFileSync(
-    file,
-    JSON.stringify({
-      sources: [{ id: 'web', writeKey: { env: 'WEB_KEY' }, deletions: true }],
-      destinations: [{ name: 'hooks', sources: ['web'], sharedSecret: { env: 'HOOKS_SECRET' }, webhooks }],
-    }),
-  )
+  const file = configFile({
+    sources: [{ id: 'web', writeKey: { env: 'WEB_KEY' }, deletions: true }],
+    destinations: [{ name: 'hooks', sources: ['web'], sharedSecret: { env: 'HOOKS_SECRET' }, webhooks }],
+  })
   const command = start(['collect', '0', '--config', file, ...flags], { env, isTTY })
   const endpoint = /http:[^"\s]+/.exec(await command.says(/\n/))?.[0] ?? ''
   const post = (path: string, body: object): Promise<Response> =>
@@ -149,15 +145,13 @@ it('TP7: tells a reload as NDJSON', async () => {
 })
 
 it('says whose folder cannot be opened', async () => {
-  const folder = scratch()
-  const [file, box] = [`${folder}/collector.json`, `${folder}/box`]
-  mkdirSync(box)
+  const box = scratch()
   writeFileSync(`${box}/data.mdb`, 'no store of ours')
   const webhooks = [{ url: 'http://127.0.0.1:9/' }]
   const destination = { name: 'a', sources: ['web'], sharedSecret: 's', webhooks, outbox: { path: box } }
   const sources = [{ id: 'web', writeKey: 'wk' }]
-  writeFileSync(file, JSON.stringify({ sources, destinations: [destination] }))
-  const { code, stderr } = await headrace(['collect', '0', '--config', file])
+  const config = configFile({ sources, destinations: [destination] })
+  const { code, stderr } = await headrace(['collect', '0', '--config', config])
   expect(stderr).toMatch(/^headrace collect: destination "a": .*data\.mdb was not written by headrace/)
   expect(code).toBe(2)
 })

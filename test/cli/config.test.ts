@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
-import { headrace, linesOf, recordsOf, scratch } from './inProcess.ts'
+import { configFile, headrace, linesOf, recordsOf } from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse', EMPTY: '' }
 
@@ -16,11 +15,8 @@ const good = {
   ],
 }
 
-const check = (config: unknown, ...flags: ReadonlyArray<string>) => {
-  const file = `${scratch()}/collector.json`
-  writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config))
-  return headrace(['check', file, ...flags], { env })
-}
+const check = (config: unknown, ...flags: ReadonlyArray<string>) =>
+  headrace(['check', configFile(config), ...flags], { env })
 
 it('says what a file that is right holds', async () => {
   const { code, stdout, stderr } = await check(good)

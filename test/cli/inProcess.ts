@@ -1,20 +1,17 @@
 /** The command within this process: `run()` over streams, an environment and signals of the test. */
 import { EventEmitter } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { runCommand } from '../../src/cli/program.ts'
 import type { Host, SIGNALS } from '../../src/cli/terminal.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { receiverOf } from '../support/http.ts'
+import { newFolder as scratch } from '../support/folder.ts'
+import { listen, receiverOf } from '../support/http.ts'
 
 export { newFolder as scratch } from '../support/folder.ts'
 export { receiverOf } from '../support/http.ts'
-
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
@@ -97,7 +94,7 @@ export const start = (
   const signal = (name: (typeof SIGNALS)[number] = 'SIGINT'): void => {
     signals.emit(name)
   }
-  const ended = runCommand(args, host).then(async (code): Promise<Ended> => {
+  const ended = runCommand(args, host).then(async (code) => {
     // The last lines are read a turn later.
     await new Promise((resolve) => setImmediate(resolve))
     out.over()
@@ -113,7 +110,7 @@ export const start = (
 }
 
 /** Runs the command to its end. */
-export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Promise<Ended> => {
+export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}) => {
   const { stdin, ended } = start(args, surroundings)
   stdin.end(surroundings.input ?? '')
   return ended
@@ -128,6 +125,20 @@ export const failing = (code: string): Writable =>
 /** Answers 400 to events named Bad, and 200 to the others. */
 export const picky = (): Promise<Receiver> =>
   receiverOf(({ body }) => ({ do: 'status', code: body.includes('"event":"Bad"') ? 400 : 200 }))
+
+/** The URL of a server that is closed after the test. */
+export const served = async (listener: RequestListener): Promise<string> => {
+  const { port, close } = await listen(createServer(listener))
+  onTestFinished(close)
+  return `http://127.0.0.1:${port}/`
+}
+
+/** A file with the settings of a collector. */
+export const configFile = (config: unknown): string => {
+  const file = `${scratch()}/collector.json`
+  writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config))
+  return file
+}
 
 /** Replaces what differs from run to run. */
 export const steady = (text: string): string =>

@@ -1,9 +1,7 @@
-import { createServer } from 'node:http'
 import { writeFileSync } from 'node:fs'
-import { expect, it, onTestFinished, test } from 'vitest'
+import { expect, it, test } from 'vitest'
 import { start as startProcess } from '../process/command.ts'
-import { listen } from '../support/http.ts'
-import { headrace, linesOf, picky, receiverOf, scratch, start, track } from './inProcess.ts'
+import { configFile, headrace, linesOf, picky, receiverOf, served, start, track } from './inProcess.ts'
 
 /** `send --inspect` in a process of its own, and its link. */
 const inspected = async (url: string) => {
@@ -56,13 +54,12 @@ it('shows a running process in another one: its view, and the story of an event'
 it('2: the token or the link is wrong, or it is no inspector', async () => {
   const { url } = await receiverOf(() => ({ do: 'silence' }))
   const { link } = await inspected(url)
-  const { port, close } = await listen(createServer((_, response) => response.end('no\n')))
-  onTestFinished(close)
+  const other = await served((_, response) => response.end('no\n'))
   const faults: ReadonlyArray<readonly [string, string]> = [
     [`${link}x`, 'the token is wrong: each run prints a new link'],
     ['http://127.0.0.1:9/', 'names a variable without a link'],
     ['', 'names a variable of the environment that is empty'],
-    [`http://127.0.0.1:${port}/#t=x`, `127.0.0.1:${port} is no inspector`],
+    [`${other}#t=x`, `${new URL(other).host} is no inspector`],
   ]
   for (const [L, sentence] of faults)
     for (const command of [['top'], ['explain', 'A']])
@@ -87,12 +84,11 @@ it('2: the port is in use, and nothing is sent', async () => {
 
 test('collect has a part for each destination, also of a file that it reads again', async () => {
   const { url } = await picky()
-  const config = `${scratch()}/c.json`
-  const write = (...names: ReadonlyArray<string>): void => {
+  const fileOf = (...names: ReadonlyArray<string>) => {
     const destinations = names.map((name) => ({ name, sources: ['web'], webhooks: [{ url }] }))
-    writeFileSync(config, JSON.stringify({ sources: [{ id: 'web', writeKey: 'k' }], destinations }))
+    return { sources: [{ id: 'web', writeKey: 'k' }], destinations }
   }
-  write('good', 'other')
+  const config = configFile(fileOf('good', 'other'))
   const { says, complains, signal, ended } = start(['collect', '0', '--config', config, '--inspect'])
   const [link = ''] = /http:\S+#t=\S+/.exec(await complains(/#t=\S+\n/)) ?? []
   const [endpoint = ''] = /http:\S+/.exec(await says(/ready .*\n/)) ?? []
@@ -110,7 +106,7 @@ test('collect has a part for each destination, also of a file that it reads agai
     error: expect.stringContaining('collect deletes none') as unknown,
   })
   expect(await ask('redrive/1', 'POST')).toEqual({ count: 1 })
-  write('new', 'good')
+  writeFileSync(config, JSON.stringify(fileOf('new', 'good')))
   signal('SIGHUP')
   await complains(/destination new added, destination other removed/)
   expect(await ask('dead/0')).toEqual({ list: [], isAll: true })

@@ -74,20 +74,13 @@ it('names its parts if there are several, and lists the last events of a receive
 })
 
 test.each([
-  [true, { TERM: 'xterm' }, ['live', 'live', 'lines', 'json', 'quiet']],
-  [true, { TERM: 'dumb' }, ['lines', 'lines', 'lines', 'json', 'quiet']],
-  [false, {}, ['lines', 'lines', 'lines', 'json', 'quiet']],
-])('on a terminal: %s %o', (isTTY, env, outputs) => {
-  const terminal = terminalOf(screenOf(isTTY, env), 'never')
-  expect(FORMS.map((form) => outputOf(form, terminal))).toEqual(outputs)
-})
-
-test('auto is lines if stdout is no screen', () => {
-  const host = { ...screenOf(true), stdout: screenOf(false).stdout }
-  expect([outputOf('auto', terminalOf(host, 'never')), outputOf('live', terminalOf(host, 'never'))]).toEqual([
-    'lines',
-    'live',
-  ])
+  [true, true, { TERM: 'xterm' }, ['live', 'live', 'lines', 'json', 'quiet']],
+  [true, false, { TERM: 'xterm' }, ['lines', 'live', 'lines', 'json', 'quiet']],
+  [true, true, { TERM: 'dumb' }, ['lines', 'lines', 'lines', 'json', 'quiet']],
+  [false, false, {}, ['lines', 'lines', 'lines', 'json', 'quiet']],
+])('stderr is a screen: %s, stdout: %s, %o', (isTTY, isOut, env, outputs) => {
+  const host = { ...screenOf(isTTY, env), stdout: screenOf(isOut).stdout }
+  expect(FORMS.map((form) => outputOf(form, terminalOf(host, 'never')))).toEqual(outputs)
 })
 
 it('is redrawn in place below the lines, also when the screen has become narrower, and is removed', async () => {

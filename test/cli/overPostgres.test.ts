@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { newSchema } from '../support/postgres.js'
 import { openSchema } from '../support/postgresWorld.ts'
-import { headrace, receiverOf, scratch, start, track } from './inProcess.ts'
+import { configFile, headrace, receiverOf, scratch, start, track } from './inProcess.ts'
 
 describe('commands over PostgreSQL', async () => {
   const { pool, schema, url } = await openSchema()
@@ -64,8 +64,7 @@ describe('commands over PostgreSQL', async () => {
   it('collects for each destination into a queue of its own, and says when it drains', async () => {
     const webhooks = [{ url: (await receiverOf(() => ({ do: 'silence' }))).url }]
     const destinations = ['a', 'b'].map((name) => ({ name, sources: ['web'], webhooks }))
-    const file = `${scratch()}/collector.json`
-    writeFileSync(file, JSON.stringify({ sources: [{ id: 'web', writeKey: 'wk' }], destinations }))
+    const file = configFile({ sources: [{ id: 'web', writeKey: 'wk' }], destinations })
     const { says, signal, ended } = start(['collect', '0', '--config', file, ...at('c'), '--grace', '1s'])
     const endpoint = /http:\S+/.exec(await says(/\n/))?.[0] ?? ''
     const body = JSON.stringify({ writeKey: 'wk', batch: [{ type: 'track', userId: 'u1', event: 'Sold' }] })

@@ -16,16 +16,6 @@ test.each([
   expect(painted).toBe(coloured ? '\u001b[31mx\u001b[39m' : 'x')
 })
 
-test('a line is written above the text that is drawn on a screen', () => {
-  const host = screenOf(true)
-  const { draw, err } = terminalOf(host, 'never')
-  draw('drawn')
-  err.line('a')
-  draw('')
-  err.line('b')
-  expect(host.stderr.read()).toBe('\r\u001b[Kdrawn\r\u001b[Ka\n\r\u001b[Kdrawn\r\u001b[Kb\n')
-})
-
 test('H11: no control, direction mark or character without width reaches a screen', () => {
   const unsafe = /[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/u
   const all = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code))

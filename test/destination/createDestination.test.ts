@@ -8,8 +8,9 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
 import { mutated } from '../support/mutated.ts'
-import { sharedStore } from '../support/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
+
+const nowhere = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
 
 describe('close', () => {
   it('answers one promise, also inside a callback of the close', async () => {
@@ -101,17 +102,6 @@ describe('close', () => {
     await destination.ready()
     expect(await destination.redrive()).toBe(0)
   })
-
-  it('leaves events in a durable outbox, and idle resolves', async () => {
-    const { clock, destination } = open([() => ({ verdict: busy })], (time) => ({
-      outbox: sharedStore<Payload<Event>>(time).open().outbox,
-    }))
-    await destination.send(track('m1'))
-    const closing = destination.close({ timeout: 0 })
-    await clock.advance(0)
-    expect(await closing).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
-    expect(await destination.idle()).toMatchObject({ waiting: 1 })
-  })
 })
 
 describe('ready', () => {
@@ -137,10 +127,7 @@ describe('ready', () => {
   })
 
   it('refuses an event that can never fit as TooLarge, for which there is nothing to wait', async () => {
-    const destination = webhookDestination(
-      { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
-      { maxBytes: 1, logger: false },
-    )
+    const destination = webhookDestination(nowhere, { maxBytes: 1, logger: false })
     expect(await destination.send(track('m1'))).toMatchObject({ left: { _tag: 'TooLarge', limit: 1 } })
     await destination.close()
   })
@@ -167,10 +154,7 @@ it('send answers Invalid if newId throws', async () => {
 })
 
 it('events that are refused come out of refusals$', async () => {
-  const destination = webhookDestination(
-    { webhooks: [{ url: 'http://127.0.0.1:9/hook' }] },
-    { logger: false },
-  )
+  const destination = webhookDestination(nowhere, { logger: false })
   const refusals: string[] = []
   let isOver = false
   destination.refusals$.subscribe({

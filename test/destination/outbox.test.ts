@@ -7,10 +7,12 @@ import { webhookDestination, ConfigError } from '../../src/destination/index.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { logLine } from '../../src/log/debug.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { newFolder } from '../support/folder.ts'
 import { receiverOf } from '../support/http.ts'
+import { track } from './virtual.ts'
 
-const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Sold', messageId }) as const
+const nowhere = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
 
 it('events of an earlier process are delivered: the same bytes and id, signed with the current secret', async () => {
   const path = newFolder()
@@ -54,16 +56,10 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
   await before.enqueue([payload])
   await before.close()
   const log: string[] = []
-  const destination = webhookDestination(
-    { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
-    {
-      outbox: { path },
-      logger: false,
-      onEvent: (event) => {
-        if (event._tag === 'Corrupt' || event._tag === 'Defect') log.push(logLine(event))
-      },
-    },
-  )
+  const onEvent = (event: LogEvent): void => {
+    if (event._tag === 'Corrupt' || event._tag === 'Defect') log.push(logLine(event))
+  }
+  const destination = webhookDestination(nowhere, { outbox: { path }, logger: false, onEvent })
   expect(await destination.idle()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
   expect(log).toEqual(['the stored record 1 cannot be read; it is a dead letter now'])
   await destination.close()
@@ -99,7 +95,7 @@ it.each<[unknown, string]>([
 ])('an outbox of %j is refused', (outbox, fault) => {
   // Not every caller has types.
   const options = { outbox: outbox as DestinationOptions['outbox'], logger: false } as DestinationOptions
-  const open = () => webhookDestination({ webhooks: [{ url: 'http://127.0.0.1:9/' }] }, options)
+  const open = () => webhookDestination(nowhere, options)
   expect(open).toThrow(ConfigError)
   expect(open).toThrow(fault)
 })
@@ -107,11 +103,7 @@ it.each<[unknown, string]>([
 it('options are checked before the folder is opened', async () => {
   const path = newFolder()
   // The types forbid it.
-  const open = (retry: unknown) =>
-    webhookDestination(
-      { webhooks: [{ url: 'http://127.0.0.1:9' }] },
-      { outbox: { path }, retry: retry as never },
-    )
+  const open = (retry: unknown) => webhookDestination(nowhere, { outbox: { path }, retry: retry as never })
   expect(() => open(5)).toThrow(/retry must be a RetryPolicy/)
   await open(undefined).close()
 })

@@ -8,6 +8,7 @@ import { destinationOptions } from '../../src/destination/settings.ts'
 import { callOf, type Event } from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 
+const BODY = '{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}'
 const ignore = (): void => undefined
 const options = checkOptions('options', destinationOptions, { maxBodyBytes: 100_000_000 })
 const encode = eventEncoder(options, ignore, () => ignore)
@@ -38,19 +39,14 @@ it('a record holds no signature', () => {
     ...encoded({ type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }),
     signature: 'c0ffee',
   }
-  expect(toText(payload)).toBe(
-    '{"id":"m1"}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',
-  )
+  expect(toText(payload)).toBe(`{"id":"m1"}\n${BODY}`)
 })
 
 test.each([
   ['nothing', ''],
   ['no body', '{"id":"m1"}\n'],
-  ['no header', '{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}'],
+  ['no header', BODY],
   ['half a body', '{"id":"m1"}\n{"type":"dele'],
   ['another body', '{"id":"m1"}\n{"type":"sold"}'],
-  [
-    'an id of another type',
-    '{"id":7}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',
-  ],
+  ['an id of another type', `{"id":7}\n${BODY}`],
 ])('refuses a record with %s', (_what, text) => expect(() => recordToEvent(text)).toThrow())

@@ -1,8 +1,6 @@
-import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/core/failure.ts'
@@ -12,11 +10,6 @@ import { memory } from '../../src/sink/memory.ts'
 import { openOver, track } from '../destination/virtual.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
 
-const cleanUp: Array<() => Promise<unknown>> = []
-afterEach(async () => {
-  for (const close of cleanUp.splice(0).reverse()) await close()
-})
-
 const opened = () => {
   const state = { isDown: true }
   const crm = sink('http://127.0.0.1:7/crm', async () =>
@@ -25,11 +18,9 @@ const opened = () => {
   const destination = openOver([crm], { logger: false })
   const client = createClient('k', { sink: memory(), logger: false, drainOnExit: false, size: 1 })
   const panel = inspector(destination, client)
-  cleanUp.push(
-    () => destination.close({ timeout: 0 }),
-    () => client.close(),
-    panel.close,
-  )
+  onTestFinished(async () => {
+    await Promise.all([panel.close(), client.close(), destination.close({ timeout: 0 })])
+  })
   const authorization = `Bearer ${panel.token}`
   const ask = (path: string, init: RequestInit = {}, headers: Record<string, string> = { authorization }) =>
     panel.fetch(new Request(`http://host.example/inspect/${path}`, { ...init, headers }))
@@ -175,10 +166,9 @@ describe('listen', () => {
 
   it('says that a port is in use, and which ports there are', async () => {
     const { panel } = opened()
-    const server = createServer().listen(0, '127.0.0.1')
-    cleanUp.push(async () => server.close())
-    await new Promise((resolve) => server.once('listening', resolve))
-    const { port } = server.address() as AddressInfo
+    const { url, close } = await opened().panel.listen()
+    onTestFinished(close)
+    const port = Number(new URL(url).port)
     await expect(panel.listen({ port })).rejects.toThrow(
       `port ${port} at 127.0.0.1 cannot be used (EADDRINUSE): give another`,
     )

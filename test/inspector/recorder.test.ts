@@ -21,20 +21,15 @@ const attempt = (item: unknown, at: number, duration: number, result: Result, si
 type Kind = 'accept' | 'fail' | 'wait' | 'end' | 'die' | 'skip'
 const eventOf = (kind: Kind, n: number, at: number): LogEvent => {
   const item = itemOf(n)
-  switch (kind) {
-    case 'accept':
-      return { ...told, _tag: 'Accepted', at, item }
-    case 'fail':
-      return attempt(item, at, 5, left(busy), `sink${n}`)
-    case 'wait':
-      return { ...told, _tag: 'Waiting', at, item, attempts: 1, failure: busy, delay: 7, because: 'because' }
-    case 'skip':
-      return { ...told, _tag: 'UrlSkipped', at, item, sink: 'full', number: 1 }
-    case 'end':
-      return { ...told, _tag: 'Ended', at, outcome: delivered(item, 1, { sink: 'a' }) }
-    case 'die':
-      return { ...told, _tag: 'Ended', at, outcome: rejected(item, 1, busy) }
+  const events: Readonly<Record<Kind, LogEvent>> = {
+    accept: { ...told, _tag: 'Accepted', at, item },
+    fail: attempt(item, at, 5, left(busy), `sink${n}`),
+    wait: { ...told, _tag: 'Waiting', at, item, attempts: 1, failure: busy, delay: 7, because: 'because' },
+    skip: { ...told, _tag: 'UrlSkipped', at, item, sink: 'full', number: 1 },
+    end: { ...told, _tag: 'Ended', at, outcome: delivered(item, 1, { sink: 'a' }) },
+    die: { ...told, _tag: 'Ended', at, outcome: rejected(item, 1, busy) },
   }
+  return events[kind]
 }
 const kinds = fc.constantFrom<Kind>('accept', 'fail', 'wait', 'end', 'die', 'skip')
 const events = fc.array(fc.tuple(kinds, fc.nat(200), fc.nat(400)), { maxLength: 300 })
@@ -120,21 +115,19 @@ it('goes on with the story of a dead letter that is redriven', () => {
   expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })
 })
 
+const durations = fc.array(fc.nat(1e6), { minLength: 1, maxLength: 256 })
+const shares = fc.double({ min: 0.01, max: 1, noNaN: true })
 it('takes percentiles by the nearest rank', () =>
   fc.assert(
-    fc.property(
-      fc.array(fc.nat(1e6), { minLength: 1, maxLength: 256 }),
-      fc.double({ min: 0.01, max: 1, noNaN: true }),
-      (given, share) => {
-        const sorted = Float64Array.from(given).sort()
-        const value = percentile(sorted, share) ?? NaN
-        expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(share * sorted.length)
-        expect(sorted.filter((each) => each < value).length).toBeLessThan(share * sorted.length)
-        const memory = recorder(1, 'first')
-        for (const duration of given) memory.onEvent(attempt(itemOf(1), 1, duration, right({ sink: 'a' })))
-        expect(memory.snapshot(stats).sinks[0]?.p95).toBe(percentile(sorted, 0.95))
-      },
-    ),
+    fc.property(durations, shares, (given, share) => {
+      const sorted = Float64Array.from(given).sort()
+      const value = percentile(sorted, share) ?? NaN
+      expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(share * sorted.length)
+      expect(sorted.filter((each) => each < value).length).toBeLessThan(share * sorted.length)
+      const memory = recorder(1, 'first')
+      for (const duration of given) memory.onEvent(attempt(itemOf(1), 1, duration, right({ sink: 'a' })))
+      expect(memory.snapshot(stats).sinks[0]?.p95).toBe(percentile(sorted, 0.95))
+    }),
   ))
 
 it.each<[string, ReadonlyArray<Kind>]>([

@@ -73,15 +73,19 @@ const chainsOf = (receivers) => {
   return { chains: chains.sort(), attempts: attempts.sort() }
 }
 
+const byDestination = async (receivers, use, more = {}) => {
+  const webhooks = receivers.map(({ url }) => ({ url }))
+  const destination = webhookDestination({ webhooks }, { ...quick, ...more, ...hooks() })
+  await use(destination.send)
+  await destination.idle()
+  await destination.close()
+  return receivers
+}
+
 const scenarios = {
   destination: async () => {
     const receivers = await openReceivers(failing(20), failing(20), failing(20))
-    const webhooks = receivers.map(({ url }) => ({ url }))
-    const destination = webhookDestination({ webhooks }, { ...quick, ...hooks() })
-    await callers(30, (event) => destination.send(event))
-    await destination.idle()
-    await destination.close()
-    return receivers
+    return byDestination(receivers, (send) => callers(30, send))
   },
   client: async () => {
     const receivers = await openReceivers(failing(2))
@@ -138,31 +142,20 @@ const scenarios = {
     return receivers
   },
   restart: async () => {
-    const receivers = await openReceivers([])
     const path = mkdtempSync(`${tmpdir()}/headrace-otel-`)
-    const open = (url) =>
-      webhookDestination({ webhooks: [{ url }] }, { ...quick, outbox: { path }, ...hooks() })
-    const before = open('http://127.0.0.1:9/')
-    await callers(2, (event) => before.send(event))
+    const webhooks = [{ url: 'http://127.0.0.1:9/' }]
+    const before = webhookDestination({ webhooks }, { ...quick, outbox: { path }, ...hooks() })
+    await callers(2, before.send)
     await before.close({ timeout: 0 })
-    const after = open(receivers[0].url)
-    await after.idle()
-    await after.close()
+    const receivers = await byDestination(await openReceivers([]), () => undefined, { outbox: { path } })
     rmSync(path, { recursive: true })
     return receivers
   },
   unsampled: async () => {
-    const receivers = await openReceivers([])
-    const destination = webhookDestination(
-      { webhooks: [{ url: receivers[0].url }] },
-      { ...quick, ...hooks() },
-    )
     const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 0 }
     const caller = trace.setSpanContext(ROOT_CONTEXT, spanContext)
-    await context.with(caller, () => destination.send({ type: 'track', userId: 'u', event: 'Sold' }))
-    await destination.idle()
-    await destination.close()
-    return receivers
+    const event = { type: 'track', userId: 'u', event: 'Sold' }
+    return byDestination(await openReceivers([]), (send) => context.with(caller, () => send(event)))
   },
 }
 

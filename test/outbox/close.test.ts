@@ -66,16 +66,6 @@ describe('closeRelay', () => {
     expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
   })
 
-  it('does not wait for a store that never answers', async () => {
-    const { clock, close } = open({ verdict: yes }, () => ({
-      ...memoryOutbox<string>(),
-      ack: () => new Promise(() => undefined),
-    }))
-    const seen = close(1_000)
-    await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 6_500, result: { abandoned: [] } })
-  })
-
   it('leaves to a durable outbox what has not ended, which waits', async () => {
     let text = () => ''
     const { clock, close } = open({ verdict: busy }, (time) => {

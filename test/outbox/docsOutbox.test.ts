@@ -1,29 +1,24 @@
 /** The outbox of docs/outbox.md keeps the laws of any outbox. Uses the built package. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
 import type { OutboxFactory, Outbox } from '../../src/outbox/outbox.ts'
 import { checkLaws, outboxLaws, type OutboxBounds, type OutboxItem } from '../../src/testing/laws/index.ts'
 import { checkExamples } from '../support/examples.ts'
+import { projectFolder } from '../support/folder.ts'
 import { runs } from '../support/runs.ts'
 
 type FileOutbox = (path: string, options: OutboxBounds & { readonly now: () => number }) => Outbox<OutboxItem>
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const cache = `${root}node_modules/.cache/headrace`
-mkdirSync(cache, { recursive: true })
-const scratch = mkdtempSync(`${cache}/docs-outbox-`)
+const scratch = projectFolder()
 afterAll(() => rmSync(scratch, { recursive: true }))
 
 /** Imports the code of a page, which is checked elsewhere for its types. */
 const imported = async (name: string, code: string): Promise<unknown> => {
-  const own = code.replaceAll(
-    /'headrace(\/\w+)?'/g,
-    (_, entry = '') => `'${root}dist${String(entry)}/index.js'`,
-  )
   const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
-  writeFileSync(`${scratch}/${name}.mjs`, ts.transpileModule(own, { compilerOptions }).outputText)
+  writeFileSync(`${scratch}/${name}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText)
   return import(`${scratch}/${name}.mjs`)
 }
 

@@ -1,32 +1,24 @@
 /** The file of an lmdb outbox, damaged or sound. */
 import * as fc from 'fast-check'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { copyFileSync, readFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type * as Lmdb from 'lmdb'
 import { describe, expect, it } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
-import { delivered, rejected } from '../../src/core/outcome.ts'
+import { rejected } from '../../src/core/outcome.ts'
 import { fileFault } from '../../src/outbox/lmdb/fileCheck.ts'
-import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
+import { openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { sized } from '../support/runs.ts'
+import { data, faultOf, lmdb, no, open, yes } from './lmdbKit.ts'
 
-const data = (path: string): string => join(path, 'data.mdb')
-const faultOf = (path: string) => {
-  const opened = openLmdbOutbox<string>({ path, codec: textCodec })
-  return isLeft(opened) ? opened.left : undefined
-}
-
-// `require` has no types; these describe the package.
-const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
+const opening = (path: string) => openLmdbOutbox<string>({ path, codec: textCodec })
 
 describe('a file that is not a whole store is refused and not changed', () => {
   it.each([
-    ['a text', 'hello', 'notAnOutbox', 'was not written by headrace'],
+    ['a text', 'hello', 'notAnOutbox', 'was not written by headrace: give the outbox a folder of its own'],
     ['a long text', 'hello '.repeat(10_000), 'notAnOutbox', 'was not written by headrace'],
     ['zeros', '\0'.repeat(20_000), 'notAnOutbox', 'was not written by headrace'],
     ['empty', '', 'damaged', 'is shorter than it was: it was left as it is; bring back a copy'],
@@ -41,11 +33,11 @@ describe('a file that is not a whole store is refused and not changed', () => {
 
   it('one that ends too early, wherever: it is refused, or no record is missing', async () => {
     const whole = newFolder()
-    const outbox = lmdbOutbox<string>({ path: whole, codec: textCodec })
+    const outbox = open(whole)
     // Some of them stand on pages of their own.
     await outbox.enqueue(Array.from({ length: 300 }, (_, at) => `${String(at)} ${'x'.repeat(at * 20)}`))
     const dead = await outbox.lease(0, { count: 3, retries: 0 })
-    await outbox.ack(dead.map((entry) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })))
+    await outbox.ack(dead.map(no))
     await outbox.close()
     const { size } = statSync(data(whole))
     let refusals = 0
@@ -53,7 +45,7 @@ describe('a file that is not a whole store is refused and not changed', () => {
       const path = newFolder()
       copyFileSync(data(whole), data(path))
       truncateSync(data(path), Math.floor(size * share))
-      const opened = openLmdbOutbox<string>({ path, codec: textCodec })
+      const opened = opening(path)
       if (isLeft(opened)) {
         expect(['damaged', 'notAnOutbox']).toContain(opened.left.reason)
         expect(statSync(data(path)).size).toBe(Math.floor(size * share))
@@ -103,7 +95,7 @@ describe('a file that is not a whole store is refused and not changed', () => {
 
 it('H6 H17: a flipped bit costs the store, which is refused, or its record', async () => {
   const whole = newFolder()
-  const before = lmdbOutbox<string>({ path: whole, codec: textCodec })
+  const before = open(whole)
   await before.enqueue(Array.from({ length: 40 }, (_, at) => `item ${String(at)}`))
   const leased = await before.lease(0, { count: 40, retries: 0 })
   await before.nack(leased.map((entry, at) => ({ entry, due: 1e12 + at })))
@@ -118,20 +110,20 @@ it('H6 H17: a flipped bit costs the store, which is refused, or its record', asy
     changed[at] = (changed[at] ?? 0) ^ (1 << Math.floor(random() * 8))
     const path = newFolder()
     writeFileSync(data(path), changed)
-    const opened = openLmdbOutbox<string>({ path, codec: textCodec })
-    if (isRight(opened)) {
+    const opened = opening(path)
+    if (isLeft(opened)) expect(['damaged', 'notAnOutbox']).toContain(opened.left.reason)
+    else {
       const outbox = opened.right
       // In turn: of two with one number, the second comes after the first.
       for (let left = 0; left < 3; left++) {
         const entries = await outbox.lease(1e14, { count: 50, retries: 50 })
-        const end = ({ item }: { readonly item: string }) => delivered(item, 1, { sink: 'a' })
-        await outbox.ack(entries.map((entry) => ({ entry, outcome: end(entry) })))
+        await outbox.ack(entries.map(yes))
       }
       // After the writes of corrupt records.
       await outbox.addDeadLetter('last', rejected('last', 1, refused('status')))
       expect([at, outbox.stats().waiting, outbox.nextDue()]).toEqual([at, 0, undefined])
       await outbox.close()
-    } else expect(['damaged', 'notAnOutbox']).toContain(opened.left.reason)
+    }
   }
 })
 
@@ -148,28 +140,18 @@ it('H5: a sound store is never refused, whatever was done with it', async () => 
   const history = fc.array(step, { minLength: 1, maxLength: 12 })
   const property = fc.asyncProperty(history, async (steps) => {
     const path = newFolder()
-    const open = () => lmdbOutbox<string>({ path, codec: textCodec, keepDead: 40 })
-    let outbox = open()
+    let outbox = open(path, { keepDead: 40 })
     for (const { enqueue, times, lease, end, due, purge, reopen } of steps) {
       for (let time = 0; time < times; time++) await outbox.enqueue(enqueue.map((size) => 'x'.repeat(size)))
       const leased = await outbox.lease(1e9, { count: lease, retries: lease })
       const ended = leased.slice(0, Math.floor(end * leased.length))
-      const isDead = (at: number): boolean => at % 3 === 0
-      await outbox.ack(
-        ended.map((entry, at) => {
-          const { item } = entry
-          const outcome = isDead(at)
-            ? rejected(item, 1, refused('status'))
-            : delivered(item, 1, { sink: 'a' })
-          return { entry, outcome }
-        }),
-      )
+      await outbox.ack(ended.map((entry, at) => (at % 3 === 0 ? no(entry) : yes(entry))))
       await outbox.nack(leased.slice(ended.length).map((entry, at) => ({ entry, due: due + (at % 7) })))
       if (purge) await outbox.dead.purge(() => true)
       expect(fileFault(data(path))).toBe(undefined)
       if (!reopen) continue
       await outbox.close()
-      outbox = open()
+      outbox = open(path, { keepDead: 40 })
     }
     await outbox.close()
     rmSync(path, { recursive: true })

@@ -1,22 +1,20 @@
 /** What the tests of the lmdb outbox share. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { refused } from '../../src/index.ts'
 import type { Entry } from '../../src/outbox/index.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
-import type { ItemCodec } from '../../src/outbox/outbox.ts'
 import type { LmdbOutbox, LmdbOutboxOptions } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { textCodec } from '../support/folder.ts'
 
-const codec: ItemCodec<string> = textCodec
-
 export const open = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}): LmdbOutbox<string> =>
-  lmdbOutbox<string>({ path, codec, ...options })
+  lmdbOutbox<string>({ path, codec: textCodec, ...options })
 
 export const faultOf = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}) => {
-  const opened = openLmdbOutbox<string>({ path, codec, ...options })
+  const opened = openLmdbOutbox<string>({ path, codec: textCodec, ...options })
   return isLeft(opened) ? opened.left : undefined
 }
 
@@ -28,7 +26,9 @@ export const yes = (entry: Entry<string>) => ({ entry, outcome: delivered(entry.
 export const no = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })
 
 // `require` has no types; these describe the package.
-const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
+export const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
+
+export const data = (path: string): string => join(path, 'data.mdb')
 
 /** Changes a closed store behind the back of the outbox. */
 export const tamper = async (path: string, change: (env: Lmdb.RootDatabase) => void): Promise<void> => {

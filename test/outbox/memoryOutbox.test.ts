@@ -7,12 +7,6 @@ import { refused } from '../../src/index.ts'
 import { memoryOutbox, type Entry } from '../../src/outbox/index.ts'
 
 describe('memoryOutbox', () => {
-  it('answers at once, without promises', () => {
-    const outbox = memoryOutbox<string>()
-    expect(outbox.enqueue(['a'])).toHaveLength(1)
-    expect(outbox.lease(Infinity, { count: 1, retries: 1 })).toMatchObject([{ id: '1', item: 'a' }])
-  })
-
   it('H3: keeps dead letters in at most 32 MiB, and counts those that it deletes', async () => {
     const outbox = memoryOutbox<number>({ sizeOf: () => 1_048_576 })
     for (let item = 0; item < 40; item++) {

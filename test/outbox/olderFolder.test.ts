@@ -86,6 +86,7 @@ describe('the folder of a destination', () => {
     expect(outcome).toMatchObject({ _tag: 'Expired', item: { id: 'failed' }, attempts: 2, failure })
     const { totals } = await destination.close({ timeout: 0 })
     expect(totals).toMatchObject({ expired: 1, waiting: 3 })
+    expect(await destination.idle()).toMatchObject({ waiting: 3 })
   })
 })
 

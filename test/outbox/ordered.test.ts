@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { retryable } from '../../src/core/failure.ts'
 import { delivered } from '../../src/core/outcome.ts'
 import { memoryOutbox, type Entry, type LeaseLimits, type Outbox } from '../../src/outbox/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
@@ -28,14 +29,9 @@ const setUp = (maxBehind = 100) => {
     outbox.lease(0, { count, retries })
   const end = (entry: Entry<string> | undefined) =>
     entry && outbox.ack([{ entry, outcome: delivered(entry.item, 1, { sink: 's' }) }])
+  const progress = { attempts: 1, lastFailure: retryable('x') }
   const retry = (entry: Entry<string> | undefined) =>
-    entry &&
-    outbox.nack([
-      {
-        entry: { ...entry, progress: { attempts: 1, lastFailure: { _tag: 'Retryable', reason: 'x' } } },
-        due: 0,
-      },
-    ])
+    entry && outbox.nack([{ entry: { ...entry, progress }, due: 0 }])
   return { outbox, asked, errors, lease, end, retry }
 }
 const names = (entries: ReadonlyArray<Entry<string>>): string => entries.map(({ item }) => item).join(' ')

@@ -2,11 +2,8 @@ import type * as Lmdb from 'lmdb'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { rejected } from '../../src/core/outcome.ts'
-import type { ItemCodec } from '../../src/outbox/outbox.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { open, all, no, tamper } from './lmdbKit.ts'
-
-const codec: ItemCodec<string> = textCodec
 
 it('ends an item whose failure is no JSON', async () => {
   const outbox = open(newFolder())
@@ -76,7 +73,7 @@ describe('a record that cannot be read', () => {
       if (text === 'bad') throw new Error('what is this?')
       return text
     }
-    const outbox = open(path, { codec: { ...codec, fromText } })
+    const outbox = open(path, { codec: { ...textCodec, fromText } })
     expect((await all(outbox)).map(({ item }) => item)).toEqual(['good', 'good'])
     await outbox.enqueue(['good'])
     expect(await outbox.dead.list()).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])

@@ -4,7 +4,7 @@ import { NEVER, Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { deliver, firstSuccess, retryable, withConcurrency } from '../../src/index.ts'
 import type { Sink, Verdict } from '../../src/index.ts'
-import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
@@ -306,30 +306,6 @@ describe('a store that fails', () => {
 })
 
 describe('totals', () => {
-  it('count what the outbox held before, and not what it cannot read', async () => {
-    const inner = memoryOutbox<string>()
-    inner.enqueue(['a', 'corrupt'])
-    const { clock, work } = setUp({
-      store: () => ({
-        ...inner,
-        lease: async (now, limits) => {
-          const entries = await inner.lease(now, limits)
-          const isCorrupt = ({ item }: Entry<string>): boolean => item === 'corrupt'
-          inner.ack(
-            entries.filter(isCorrupt).map((entry) => ({
-              entry,
-              outcome: { _tag: 'Dropped', item: '', attempts: 0, reason: 'dropOldest' },
-            })),
-          )
-          return entries.filter((entry) => !isCorrupt(entry))
-        },
-      }),
-    })
-    expect(work.totals()).toMatchObject({ accepted: 2, waiting: 2 })
-    await clock.advance(100)
-    expect(work.totals()).toMatchObject({ accepted: 2, delivered: 1, waiting: 0 })
-  })
-
   it('count a redriven item as accepted again', async () => {
     const { clock, work, outbox } = setUp({})
     expect(await work.offerDead('a', { _tag: 'Refused', reason: 'noRoom' })).toEqual(right(undefined))

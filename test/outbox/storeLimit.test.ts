@@ -1,41 +1,18 @@
 /** TP3: a store that does not answer in time, for each call of it. */
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createClient, type Message } from '../../src/client/index.ts'
-import { retryable, systemClock, type Payload } from '../../src/index.ts'
+import type { Message } from '../../src/client/index.ts'
+import { systemClock, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import type { Event } from '../../src/event/index.ts'
-import type { LogEvent } from '../../src/log/index.ts'
 import { storeLimit } from '../../src/outbox/storeLimit.ts'
-import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { openOver, track } from '../destination/virtual.ts'
+import { virtualClock } from '../../src/testing/index.ts'
+import { event, open as openClient } from '../client/virtual.ts'
+import { busy, open, track, yes } from '../destination/virtual.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
 describe('storeLimit', () => {
-  it('settles as the answer does, and hands over an answer that comes too late', async () => {
-    const { inTime } = storeLimit(5)
-    expect(await inTime(Promise.resolve(1))).toBe(1)
-    await expect(inTime(Promise.reject(new Error('no')))).rejects.toThrow('no')
-    const late: number[] = []
-    let answer = (_: number): void => undefined
-    const slow = new Promise<number>((resolve) => {
-      answer = resolve
-    })
-    const told: string[] = []
-    const asked = inTime(
-      slow,
-      (value) => late.push(value),
-      ({ message }) => told.push(message),
-    )
-    await expect(asked).rejects.toThrow('the store did not answer within 5 ms')
-    expect([late, told]).toEqual([[], ['the store did not answer within 5 ms']])
-    answer(7)
-    await slow
-    expect(late).toEqual([7])
-  })
-
   it('fails what is open when it is given up, and what comes afterwards', async () => {
     const { inTime, giveUp } = storeLimit()
     const open = expect(inTime(never())).rejects.toThrow('closed')
@@ -56,27 +33,19 @@ describe('a store that hangs', () => {
   const LIMIT = 30_000
 
   const over = (change: (outbox: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>) => {
-    const clock = virtualClock()
-    const told: LogEvent[] = []
     const memory = memoryOutbox<Payload<Event>>()
-    const outbox: Outbox<Payload<Event>> = { ...memory, ...change(memory) }
-    const url = scriptedSink<unknown>({ clock, reply: () => ({ verdict: right({ sink: 's' }) }) })
-    const onEvent = (event: LogEvent): void => void told.push(event)
-    const destination = openOver([url], { clock, outbox, logger: false, onEvent })
-    const ended: string[] = []
-    destination.outcomes$.subscribe(({ _tag, item }) => ended.push(`${_tag} ${item.id}`))
-    const defects = (): number => told.filter(({ _tag }) => _tag === 'Defect').length
-    return { clock, destination, url, ended, defects }
+    return open([() => ({ verdict: yes })], { outbox: { ...memory, ...change(memory) } })
   }
 
   it('answers NotStored when enqueue does not answer, with a Defect', async () => {
     const { destination, defects, clock } = over(() => ({ enqueue: never }))
     const answer = destination.send(track('a'))
     await machine.advance(LIMIT - 1)
-    expect(defects()).toBe(0)
+    expect(defects()).toEqual([])
     await machine.advance(1)
-    expect(await answer).toMatchObject({ left: { _tag: 'NotStored' } })
-    expect(defects()).toBe(1)
+    const detail = 'the store did not answer within 30000 ms'
+    expect(await answer).toMatchObject({ left: { _tag: 'NotStored', detail } })
+    expect(defects()).toEqual(['outbox'])
     expect(destination.stats()).toMatchObject({ accepted: 0, refused: 1, waiting: 0 })
     expect(await destination.idle()).toMatchObject({ waiting: 0 })
     await clock.run(destination.close())
@@ -113,12 +82,12 @@ describe('a store that hangs', () => {
     }))
     await destination.send(track('a'))
     await machine.advance(LIMIT)
-    expect([defects(), ended]).toEqual([1, []])
+    expect([defects(), ended()]).toEqual([['outbox'], []])
     answer()
     await clock.advance(0)
-    expect(ended).toEqual(['Delivered a'])
+    expect(ended()).toEqual(['Delivered a'])
     await clock.advance(10_000)
-    expect(ended).toEqual(['Delivered a'])
+    expect(ended()).toEqual(['Delivered a'])
     await clock.run(destination.close())
   })
 
@@ -149,7 +118,7 @@ describe('a store that hangs', () => {
         const last = destination.send(track(ids.at(-1) ?? '')).then(() => destination.stats().accepted)
         await clock.advance(0)
         expect(await last).toBe(ids.length)
-        expect(ended.toSorted()).toEqual(ids.map((id) => `Delivered ${id}`))
+        expect(ended().toSorted()).toEqual(ids.map((id) => `Delivered ${id}`))
         expect(destination.stats()).toMatchObject({ accepted: ids.length, waiting: 0 })
         expect(Math.min(...waiting)).toBe(0)
         await clock.run(destination.close())
@@ -159,7 +128,6 @@ describe('a store that hangs', () => {
   it.each([false, true])(
     'gives each message one outcome at the close of a client (durable: %s)',
     async (durable) => {
-      const clock = virtualClock()
       const memory = memoryOutbox<Message>()
       // What it stores is in it before it answers, and it never answers.
       const outbox = {
@@ -170,16 +138,13 @@ describe('a store that hangs', () => {
           return never()
         },
       }
-      const failing = scriptedSink<unknown>({ clock, reply: () => ({ verdict: left(retryable('busy')) }) })
-      const client = createClient('key', { clock, outbox, sink: failing, logger: false, drainOnExit: false })
-      const ended: string[] = []
-      client.outcomes$.subscribe(({ item }) => ended.push(item.id))
-      client.track({ userId: 'u', event: 'e', messageId: 'a' })
+      const { client, clock, ended } = openClient({ outbox }, () => ({ verdict: busy }))
+      client.track(event('a'))
       const flushed = client.flush()
       await machine.advance(0)
       await clock.run(client.close({ timeout: 0 }))
       await flushed
-      expect(ended).toEqual(['a'])
+      expect(ended()).toEqual(['Abandoned a'])
       expect(client.stats()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
     },
   )

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Moment, batchOf, one } from '../../src/outbox/take.ts'
 
 const NOW = 1_000_000
+const SECOND = NOW + 1_000
 const line = (count: number, bytes = count * 10) => ({ count, bytes })
 
 /** Nothing waits and nothing runs, unless it is said. */
@@ -38,24 +39,17 @@ const lease = (count: number, retries: number, more = {}) => ({
 
 describe('a take of single entries', () => {
   const { take } = one(10)
+  const start = (from: string) => ({ do: 'start', from, count: 1 })
   it.each<[string, Partial<Moment>, object]>([
-    [
-      'starts retries before new entries',
-      { retries: line(1), fresh: line(1) },
-      { do: 'start', from: 'retries', count: 1 },
-    ],
-    ['starts a new entry', { fresh: line(1) }, { do: 'start', from: 'fresh', count: 1 }],
+    ['starts retries before new entries', { retries: line(1), fresh: line(1) }, start('retries')],
+    ['starts a new entry', { fresh: line(1) }, start('fresh')],
     ['starts no more than maxInFlight', { fresh: line(1), inFlight: 10 }, never],
     ['leases as many as may start, and half of them retries', due(0), lease(10, 5)],
     ['counts the retries in flight', { ...due(0), inFlight: 4, retriesInFlight: 3 }, lease(6, 2)],
     ['leases less while results are not stored', { ...due(0), behind: 9 }, lease(1, 5)],
     ['leases nothing while too many results are not stored', { ...due(0), behind: 10 }, never],
     ['waits until the store has an entry', due(NOW + 5), wait(NOW + 5)],
-    [
-      'waits a second when the store gave less than was due',
-      { ...due(0), mayLease: false },
-      wait(NOW + 1_000),
-    ],
+    ['waits a second if the store gave less than was due', { ...due(0), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
   ])('%s', (_, changes, next) => expect(take(moment(changes))).toMatchObject(next))
 })
@@ -73,9 +67,9 @@ describe('a take of batches', () => {
     ['starts retries before new entries', { retries: line(1), fresh: line(5) }, start('retries', 'retry')],
     ['leases only retries that are due', retryDue(NOW), lease(5, 5, { retriesOnly: true })],
     [
-      'waits a second for retries that the store did not give',
+      'waits a second if the store gave no retries',
       { ...retryDue(NOW), mayLeaseRetries: false },
-      wait(NOW + 1_000),
+      wait(SECOND),
     ],
     ['starts nothing new while a retry waits', { ...retryDue(NOW + 7), fresh: line(5) }, wait(NOW + 7)],
     ['closes a batch by count', { fresh: line(5) }, start('fresh', 'count')],
@@ -83,37 +77,17 @@ describe('a take of batches', () => {
     ['closes a batch by the flush', { fresh: line(1), flushing: 'flush' }, start('fresh', 'flush')],
     ['closes a batch at the end', { fresh: line(1), flushing: 'end' }, start('fresh', 'end')],
     ['closes a batch by the delay', { fresh: line(1), lastStart: NOW - 60 }, start('fresh', 'delay')],
-    [
-      'closes a batch when there is no more room',
-      { fresh: line(1), isFull: () => true },
-      start('fresh', 'flush'),
-    ],
+    ['closes a batch if there is no room', { fresh: line(1), isFull: () => true }, start('fresh', 'flush')],
     ['waits until the delay is over', { fresh: line(1), lastStart: NOW - 20 }, wait(NOW + 40)],
-    [
-      'leases when the store can close the batch',
-      { ...due(0), fresh: line(2), unleased: line(3) },
-      lease(3, 0),
-    ],
-    [
-      'does not lease when the store cannot close the batch',
-      { ...due(0), fresh: line(2), unleased: line(2) },
-      wait(NOW + 60),
-    ],
-    [
-      'does not count entries that cannot be leased yet',
-      { fresh: line(2), unleased: line(3) },
-      wait(NOW + 60),
-    ],
+    ['leases if the store can close a batch', { ...due(0), fresh: line(2), unleased: line(3) }, lease(3, 0)],
+    ['waits if the store cannot', { ...due(0), fresh: line(2), unleased: line(2) }, wait(NOW + 60)],
+    ['does not count entries that are not due', { fresh: line(2), unleased: line(3) }, wait(NOW + 60)],
     [
       'starts the held entries if the store gave less',
       { ...due(0), fresh: line(2), unleased: line(3), mayLease: false },
       start('fresh', 'count'),
     ],
-    [
-      'waits a second if the store gave none',
-      { ...due(0), unleased: line(5), mayLease: false },
-      wait(NOW + 1_000),
-    ],
+    ['waits a second if it gave none', { ...due(0), unleased: line(5), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
   ])('%s', (_, changes, next) => expect(take(moment(changes))).toEqual(next))
 

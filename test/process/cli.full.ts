@@ -1,11 +1,9 @@
 /** The built command against receivers that are not ours, and with little memory. */
-import { once } from 'node:events'
-import { createWriteStream, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
-import { listen } from '../support/http.ts'
+import { expect, it } from 'vitest'
+import { served } from '../cli/inProcess.ts'
 import { headrace, recordsOf, scratch } from './command.ts'
 import { documentedReceiver, expressReceiver } from './receivers.ts'
 
@@ -79,16 +77,15 @@ const WITNESS =
 
 const environment = { NODE_OPTIONS: `--max-old-space-size=${HEAP} --import=${WITNESS}` }
 
-const eventsFile = async (): Promise<string> => {
+const eventsFile = (): string => {
   const path = `${scratch()}/events.ndjson`
-  const file = createWriteStream(path)
+  const file = openSync(path, 'w')
   const padding = 'x'.repeat(PADDING)
   for (let at = 0; at < COUNT; at++) {
     const event = { type: 'track', userId: `u${at}`, event: 'Order Completed', properties: { at, padding } }
-    if (!file.write(`${JSON.stringify(event)}\n`)) await once(file, 'drain')
+    writeSync(file, `${JSON.stringify(event)}\n`)
   }
-  file.end()
-  await once(file, 'close')
+  closeSync(file)
   return path
 }
 
@@ -97,7 +94,7 @@ const stalledReceiver = async (): Promise<{ url: string; requests: () => number;
   const held: Array<() => void> = []
   let requests = 0
   let going = false
-  const server = createServer((request, response) => {
+  const url = await served((request, response) => {
     requests++
     request.resume().on('end', () => {
       const answer = (): void => void response.end()
@@ -105,10 +102,8 @@ const stalledReceiver = async (): Promise<{ url: string; requests: () => number;
       else held.push(answer)
     })
   })
-  const { port, close } = await listen(server)
-  onTestFinished(close)
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url,
     requests: () => requests,
     go: () => {
       going = true
@@ -120,7 +115,7 @@ const stalledReceiver = async (): Promise<{ url: string; requests: () => number;
 it(
   `sends ${COUNT} events to a slow receiver with a heap of ${HEAP} MiB, and ${RSS} MiB in all`,
   async () => {
-    const [file, receiver] = await Promise.all([eventsFile(), stalledReceiver()])
+    const [file, receiver] = [eventsFile(), await stalledReceiver()]
     const flags = ['--output', 'quiet', '--timeout', '1h', '--max-waiting', '1000']
     const sending = headrace(['send', file, '--to', receiver.url, ...flags], { env: environment })
     // In this time it would read the whole file, if it did not wait for room.

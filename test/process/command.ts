@@ -1,27 +1,17 @@
 /** The built command, started as a process. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
-import { collected } from '../cli/inProcess.ts'
+import { collected, type Surroundings } from '../cli/inProcess.ts'
 
 export { linesOf, receiverOf, recordsOf, scratch, track } from '../cli/inProcess.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
-/** What a command is started with. */
-export interface Surroundings {
-  readonly env?: Readonly<Record<string, string>>
-  /** What it reads from stdin; without it stdin is empty. */
-  readonly input?: string
-  readonly cwd?: string
-}
-
 /** Starts the command, and leaves its stdin open. It ends with the test at the latest. */
-export const start = (args: ReadonlyArray<string>, { env = {}, cwd }: Surroundings = {}) => {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    ...(cwd === undefined ? {} : { cwd }),
-  })
+export const start = (args: ReadonlyArray<string>, { env = {} }: Surroundings = {}) => {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } })
   const out = collected(child.stdout)
   const err = collected(child.stderr)
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve)).then((code) => {
@@ -42,3 +32,7 @@ export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings
   child.stdin.end(surroundings.input ?? '')
   return ended
 }
+
+/** Runs a script with flags of Node to its end; rejects if it fails. `file` is relative to this folder. */
+export const runScript = (file: string, args: ReadonlyArray<string>, ...flags: ReadonlyArray<string>) =>
+  promisify(execFile)(process.execPath, [...flags, fileURLToPath(new URL(file, import.meta.url)), ...args])

@@ -6,7 +6,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -134,7 +133,6 @@ export const openReceiver = async (
   holds: boolean,
   refuses: (name: string) => boolean = () => false,
 ) => {
-  const sockets = new Set<Socket>()
   const refused = new Set<string>()
   const waiting = new Set<() => boolean>()
   let held = 0
@@ -182,15 +180,8 @@ export const openReceiver = async (
     request.on('error', () => undefined)
     response.on('error', () => undefined)
   })
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    socket.on('close', () => {
-      sockets.delete(socket)
-      changed()
-    })
-  })
-  const { port, close } = await listen(server)
+  const { port, sockets, close } = await listen(server)
+  server.on('connection', (socket) => socket.on('close', changed))
   onTestFinished(close)
   return {
     url: `http://127.0.0.1:${String(port)}/`,

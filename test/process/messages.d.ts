@@ -1,11 +1,4 @@
-export interface TrackCall {
-  readonly type: 'track'
-  readonly userId: string
-  readonly event: string
-  readonly messageId: string
-  readonly timestamp: string
-  readonly properties: Readonly<Record<string, unknown>>
-}
+import type { TrackCall } from '../../src/event/index.ts'
 
 export declare const nameOf: (number: number) => string
 export declare const callOf: (name: string) => TrackCall

@@ -5,18 +5,11 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { onTestFinished } from 'vitest'
+import { served } from '../cli/inProcess.ts'
 import { listen } from '../support/http.ts'
 
-/** What a receiver found. */
-export interface Found {
-  readonly requests: number
-  readonly verified: number
-  /** How many of each type. */
-  readonly types: Readonly<Record<string, number>>
-}
-
-/** Express 5 with its JSON parser before it: it hashes the parsed body written anew, as the source describes. */
-export const expressReceiver = async (secret: string): Promise<{ url: string; found: Found }> => {
+/** Express 5 with its JSON parser before it: it hashes the parsed body written anew, as the source describes. `found`: by type. */
+export const expressReceiver = async (secret: string) => {
   const found = { requests: 0, verified: 0, types: {} as Record<string, number> }
   const app = express()
   app.use(express.json({ limit: '1mb' }))
@@ -30,9 +23,7 @@ export const expressReceiver = async (secret: string): Promise<{ url: string; fo
     found.types[body.type] = (found.types[body.type] ?? 0) + 1
     response.sendStatus(right ? 200 : 401)
   })
-  const { port, close } = await listen(createServer(app))
-  onTestFinished(close)
-  return { url: `http://127.0.0.1:${port}/hook`, found }
+  return { url: `${await served(app)}hook`, found }
 }
 
 /** The URL of a program in docs/receivers, which verifies with the secret: its command gets a port. */

@@ -4,17 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const typedoc = (...args: ReadonlyArray<string>) => {
-  const all = [
-    'node_modules/typedoc/bin/typedoc',
-    '--options',
-    'docs/typedoc.jsonc',
-    '--emit',
-    'none',
-    ...args,
-  ]
-  return spawnSync(process.execPath, all, { cwd: root, encoding: 'utf8' })
-}
+const TYPEDOC = 'node_modules/typedoc/bin/typedoc --options docs/typedoc.jsonc --emit none'.split(' ')
+const typedoc = (...args: ReadonlyArray<string>) =>
+  spawnSync(process.execPath, [...TYPEDOC, ...args], { cwd: root, encoding: 'utf8' })
 
 test('TypeDoc finds nothing wrong in the doc blocks', () => {
   expect(typedoc()).toMatchObject({ status: 0, stdout: '', stderr: '' })

@@ -1,17 +1,14 @@
 /** Client, collector and destination in one process, over receivers that fail, with folders and a wall clock that steps. */
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { diskFolder } from '../support/folder.ts'
 import { sized } from '../support/runs.ts'
+import { runScript } from './command.ts'
 
-const script = fileURLToPath(new URL('soakProcess.js', import.meta.url))
 const EVENTS = sized({ short: 1_000, full: 10_000, long: 100_000 })
 
 test(`${String(EVENTS)} events end once each, and nothing stays open`, async () => {
-  const args = ['--expose-gc', script, diskFolder(), String(EVENTS), process.env['SEED'] ?? '1']
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
+  const args = [diskFolder(), String(EVENTS), process.env['SEED'] ?? '1']
+  const { stdout, stderr } = await runScript('soakProcess.js', args, '--expose-gc')
   console.log(stdout.trim())
   expect(stderr).toBe('')
   const account = { accepted: EVENTS, delivered: EVENTS, rejected: 0, expired: 0, dropped: 0, waiting: 0 }

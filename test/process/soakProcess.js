@@ -92,22 +92,12 @@ await receiver.close()
 clearInterval(stepping)
 await new Promise((resolve) => setTimeout(resolve, 200))
 globalThis.gc()
-const open = process
-  .getActiveResourcesInfo()
-  .filter((name) => !['PipeWrap', 'TTYWrap', 'FSReqPromise'].includes(name))
-console.log(
-  JSON.stringify({
-    ...{
-      client: ofClient,
-      outcomes,
-      hook: ofHook,
-      unique: seen.size,
-      received: [...seen.values()].reduce((a, b) => a + b, 0),
-    },
-    ...{
-      open,
-      listeners: listeners() - listenersBefore,
-      heap: Math.round(process.memoryUsage().heapUsed / 1e6),
-    },
-  }),
-)
+const isOurs = (name) => !['PipeWrap', 'TTYWrap', 'FSReqPromise'].includes(name)
+const account = {
+  ...{ client: ofClient, outcomes, hook: ofHook, unique: seen.size },
+  received: [...seen.values()].reduce((a, b) => a + b, 0),
+  open: process.getActiveResourcesInfo().filter(isOurs),
+  listeners: listeners() - listenersBefore,
+  heap: Math.round(process.memoryUsage().heapUsed / 1e6),
+}
+console.log(JSON.stringify(account))

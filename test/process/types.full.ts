@@ -48,7 +48,9 @@ const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck 
   )
 }
 
-const compilers = ['typescript-5.6', 'typescript-5.9', 'typescript'].flatMap((typescript) =>
+const versions = ['typescript-5.6', 'typescript-5.9', 'typescript']
+const exact = { module: 'nodenext', exactOptionalPropertyTypes: true } as const
+const compilers = versions.flatMap((typescript) =>
   (['nodenext', 'bundler'] as const).flatMap((module) =>
     [false, true].map((exactOptionalPropertyTypes): Compiler => ({
       typescript,
@@ -71,18 +73,12 @@ describe('the types hold', () => {
   )
 
   test('which is seen if they do not', async () => {
-    writeFileSync(
-      `${scratch}/wrong.ts`,
-      `import { deliver } from 'headrace'\nexport const text: string = deliver\n`,
-    )
-    for (const typescript of ['typescript-5.6', 'typescript-5.9', 'typescript'])
-      expect(
-        await compile(
-          { typescript, module: 'nodenext', exactOptionalPropertyTypes: true },
-          ['wrong.ts'],
-          true,
-        ),
-      ).toMatch(/^wrong\.ts\(2,14\): error TS2322/)
+    const wrong = "import { deliver } from 'headrace'\nexport const text: string = deliver\n"
+    writeFileSync(`${scratch}/wrong.ts`, wrong)
+    for (const typescript of versions)
+      expect(await compile({ typescript, ...exact }, ['wrong.ts'], true)).toMatch(
+        /^wrong\.ts\(2,14\): error TS2322/,
+      )
   })
 })
 
@@ -120,11 +116,7 @@ test('a forgotten operator is named in the error of the compiler', async () => {
     ...FORGOTTEN.map(([operators], at) => `export const e${String(at)} = orders$.pipe(${operators})`),
   ]
   writeFileSync(`${scratch}/forgotten.ts`, program.join('\n'))
-  const output = await compile(
-    { typescript: 'typescript', module: 'nodenext', exactOptionalPropertyTypes: true },
-    ['forgotten.ts'],
-    true,
-  )
+  const output = await compile({ typescript: 'typescript', ...exact }, ['forgotten.ts'], true)
   const errors = output.split(/^forgotten\.ts.*error TS/m).slice(1)
   const found = errors.map((error) =>
     [...error.matchAll(/^ +Type '.*' is not assignable to type '((?!Right|Operator).*)'\.$/gm)]
