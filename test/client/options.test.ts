@@ -1,7 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { createClient, ConfigError, type ClientOptions } from '../../src/client/index.ts'
-import { OutboxError } from '../../src/destination/index.ts'
+import { createClient, ConfigError, type ClientOptions, OutboxError } from '../../src/client/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { faultPaths } from '../support/faults.ts'

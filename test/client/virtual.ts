@@ -4,8 +4,7 @@ import { createClient, type ClientOptions, type Message, type SentBatch } from '
 import { retryable, type Outcome, type Verdict } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
-import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, type Reply, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 
 export const yes: Verdict = right({ sink: 'scripted', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))

@@ -1,7 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createCollector } from '../../src/collector/createCollector.ts'
-import type { CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import { refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import type { Event } from '../../src/event/index.ts'
@@ -9,6 +7,7 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { sharedStore, type SharedStore } from '../support/sharedStore.ts'
 import { ask, track } from './kit.ts'
+import { createCollector, type CollectorOptions, type DestinationOutcome } from '../../src/collector/index.ts'
 
 type Delivery = Payload<Event>
 const sources = [{ id: 'web', writeKey: 'wk' }]

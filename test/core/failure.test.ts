@@ -1,8 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
-import { notAll, refused, retryable, partlyFailed, wasStarted } from '../../src/core/failure.ts'
-import type { Failure } from '../../src/core/failure.ts'
+import { notAll, refused, retryable, partlyFailed, wasStarted, type Failure } from '../../src/core/failure.ts'
 
 const taken = right({ sink: 'a', status: 200 })
 const no = left(refused('status', { status: 400 }))

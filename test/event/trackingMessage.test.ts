@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { trackingText } from '../../src/event/trackingMessage.ts'
-import { callOf, Event, ParsedEvent, toTrackingMessage } from '../../src/event/index.ts'
-import type { Call, Tracked } from '../../src/event/index.ts'
+import { trackingText, type Tracked } from '../../src/event/trackingMessage.ts'
+import { callOf, Event, ParsedEvent, toTrackingMessage, type Call } from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 import { decoded } from '../support/decoded.ts'
 

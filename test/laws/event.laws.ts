@@ -9,11 +9,10 @@ import { faultsOf, Event as EventCodec, eventCodec, WebhookBody, WireBody } from
 import { toWebhookBody } from '../../src/event/index.ts'
 import { isRecord } from '../../src/core/json.ts'
 import { isJson } from '../../src/event/json.ts'
-import { anyEvent, invalidCallOf, trackingCallOf } from '../../src/testing/laws/index.ts'
+import { anyEvent, invalidCallOf, trackingCallOf, holds, same } from '../../src/testing/laws/index.ts'
 import { instant, key } from '../../src/testing/laws/jsonValues.ts'
 import { forwardedOf } from '../arbitraries/forwarded.ts'
 import { SECRET, anyInput } from '../arbitraries/unreadable.ts'
-import { holds, same } from '../support/check.ts'
 import { decoded, faultsIn, pathsIn } from '../support/decoded.ts'
 import { mutated } from '../support/mutated.ts'
 

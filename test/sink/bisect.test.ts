@@ -3,8 +3,7 @@ import { expect, expectTypeOf, test } from 'vitest'
 import { onlyAttempt, refused, withBisection, type Attempt, type Failure } from '../../src/index.ts'
 import type { BatchPayload, Payload, Sink, Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
-import type { VirtualClock } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type ScriptedSink, type VirtualClock } from '../../src/testing/index.ts'
 import { batchOf } from '../support/batches.ts'
 
 type Batch = BatchPayload<number>
