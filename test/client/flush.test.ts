@@ -4,18 +4,16 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { busy, event, open, turn, yes } from './virtual.ts'
 import { describe, expect, it } from 'vitest'
 
-describe('flush', () => {
-  it('41: what comes during a flush leaves by its own count or time', async () => {
-    const { client, clock, requests } = open({ size: 2 }, () => ({ verdict: yes, after: 1 }))
-    client.track(event('a'))
-    void client.flush()
-    await turn()
-    client.track(event('b'))
-    client.track(event('c'))
-    client.track(event('d'))
-    await clock.advance(6_000)
-    expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
-  })
+it('41: what comes during a flush leaves by its own count or time', async () => {
+  const { client, clock, requests } = open({ size: 2 }, () => ({ verdict: yes, after: 1 }))
+  client.track(event('a'))
+  void client.flush()
+  await turn()
+  client.track(event('b'))
+  client.track(event('c'))
+  client.track(event('d'))
+  await clock.advance(6_000)
+  expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
 })
 
 describe('close', () => {

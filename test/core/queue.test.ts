@@ -39,13 +39,12 @@ describe('queue', () => {
   })
 })
 
-describe('serialQueue', () =>
-  it('runs a task that is added within a task after it', () => {
-    const log: string[] = []
-    const { take, busy } = serialQueue()
-    take(() => {
-      take((name: string) => log.push(name), 'second')
-      log.push(`first, busy ${String(busy())}`)
-    }, undefined)
-    expect([log, busy()]).toEqual([['first, busy true', 'second'], false])
-  }))
+it('serialQueue runs a task that is added within a task after it', () => {
+  const log: string[] = []
+  const { take, busy } = serialQueue()
+  take(() => {
+    take((name: string) => log.push(name), 'second')
+    log.push(`first, busy ${String(busy())}`)
+  }, undefined)
+  expect([log, busy()]).toEqual([['first, busy true', 'second'], false])
+})

@@ -27,12 +27,11 @@ const many: BatchPayload<Track> = {
   closedBy: 'end',
 }
 
-describe('bodyOf', () =>
-  it('is the text of an event, and the members of a batch in their frame', () => {
-    expect(bodyOf(one, 0)).toBe(one.text)
-    expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
-    expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
-  }))
+it('bodyOf is the text of an event, and the members of a batch in their frame', () => {
+  expect(bodyOf(one, 0)).toBe(one.text)
+  expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
+  expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
+})
 
 it('makes random UUIDs of version 4, each digit of which takes all of its values', () => {
   const ids = Array.from({ length: 2_000 }, newId)

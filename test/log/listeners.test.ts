@@ -42,30 +42,27 @@ describe('allListeners', () => {
   })
 })
 
-describe('callSafely', () => {
-  it('drops an error of the report', async () => {
-    callSafely(throws, 0, throws)
-    callSafely(rejects, 0, throws)
-    await turns()
-  })
+it('callSafely drops an error of the report', async () => {
+  callSafely(throws, 0, throws)
+  callSafely(rejects, 0, throws)
+  await turns()
 })
 
-describe('channel', () =>
-  it('publishes each kind on its own channel', () => {
-    const seen: unknown[] = []
-    const listener = (message: unknown, name: string | symbol): void => {
-      seen.push(message)
-      expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
-    }
-    const kinds =
-      'notAccepted unknownKeys accepted redriven restored corrupt skipped held attempted urlSkipped waiting ended defect'
-    const names = kinds.split(' ')
-    for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
-    logEvents.forEach(channel)
-    for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)
-    logEvents.forEach(channel)
-    expect(seen).toEqual(logEvents)
-  }))
+it('channel publishes each kind on its own channel', () => {
+  const seen: unknown[] = []
+  const listener = (message: unknown, name: string | symbol): void => {
+    seen.push(message)
+    expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
+  }
+  const kinds =
+    'notAccepted unknownKeys accepted redriven restored corrupt skipped held attempted urlSkipped waiting ended defect'
+  const names = kinds.split(' ')
+  for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
+  logEvents.forEach(channel)
+  for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)
+  logEvents.forEach(channel)
+  expect(seen).toEqual(logEvents)
+})
 
 // As `headrace:refused` until 1.0.
 it('gives refusals to the channel of their name before', () => {

@@ -125,24 +125,22 @@ describe('verifyRequest on a node server', () => {
   })
 })
 
-describe('verifyRequest in Express', () => {
-  it.each<[string, ReadonlyArray<express.RequestHandler>, object]>([
-    ['reads what no parser has read', [], { right: { text } }],
-    [
-      'says that a parser has read the body, and what to do',
-      [express.json()],
-      { left: { reason: 'bodyConsumed', explanation: expect.stringMatching(/express\.raw.*verifyParsed/) } },
-    ],
-  ])('%s', async (_, use, expected) => {
-    const app = express()
-    let answer: Answer | undefined
-    app.post('/', ...use, async (request, response) => {
-      answer = await verifyRequest(['s'], request)
-      response.end()
-    })
-    await send(await listening(app), { headers: { ...signed, 'content-type': 'application/json' } })
-    expect(answer).toMatchObject(expected)
+it.each<[string, ReadonlyArray<express.RequestHandler>, object]>([
+  ['reads what no parser has read', [], { right: { text } }],
+  [
+    'says that a parser has read the body, and what to do',
+    [express.json()],
+    { left: { reason: 'bodyConsumed', explanation: expect.stringMatching(/express\.raw.*verifyParsed/) } },
+  ],
+])('verifyRequest in Express %s', async (_, use, expected) => {
+  const app = express()
+  let answer: Answer | undefined
+  app.post('/', ...use, async (request, response) => {
+    answer = await verifyRequest(['s'], request)
+    response.end()
   })
+  await send(await listening(app), { headers: { ...signed, 'content-type': 'application/json' } })
+  expect(answer).toMatchObject(expected)
 })
 
 interface Made {

@@ -118,13 +118,12 @@ describe('a secret', () => {
     expect(signatureOf('caf\u00e9', '{}')).not.toBe(signatureOf('cafe\u0301', '{}')))
 })
 
-describe('signerOf', () =>
-  it('gives one secret one signer, so that work can be shared by identity', () => {
-    const secret = secretOf('a')
-    expect(signerOf(secret)).toBe(signerOf(secret))
-    expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
-    expect(signerOf('a')('{}')).toBe(signatureOf(secret, '{}'))
-  }))
+it('signerOf gives one secret one signer, so that work can be shared by identity', () => {
+  const secret = secretOf('a')
+  expect(signerOf(secret)).toBe(signerOf(secret))
+  expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
+  expect(signerOf('a')('{}')).toBe(signatureOf(secret, '{}'))
+})
 
 describe('sign', () => {
   it('gives the digest of RFC 2202', () => {

@@ -65,32 +65,30 @@ describe('a sink of a host is held to the contract:', () => {
   )
 })
 
-describe('makeSink', () => {
-  const subscribe = (start: Parameters<typeof makeSink<number>>[1]) => {
-    const events: unknown[] = []
-    const made = makeSink('own', start, () => Promise.resolve())
-    const cancel = subscribeTo(made)(1, onlyAttempt, {
-      next: (verdict) => events.push(verdict),
-      complete: () => events.push('complete'),
-      error: (defect) => events.push(defect),
-    })
-    return { events, cancel }
-  }
-
-  test('runs the teardown once: before the end, or at the cancel', () => {
-    const order: string[] = []
-    const ended = subscribe((_item, _attempt, observer) => {
-      queueMicrotask(() => order.push('late'))
-      observer.next(taken)
-      observer.complete()
-      return () => order.push('ended')
-    })
-    ended.cancel()
-    const cancelled = subscribe(() => () => order.push('cancelled'))
-    cancelled.cancel()
-    cancelled.cancel()
-    expect([order, ended.events, cancelled.events]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
+const subscribe = (start: Parameters<typeof makeSink<number>>[1]) => {
+  const events: unknown[] = []
+  const made = makeSink('own', start, () => Promise.resolve())
+  const cancel = subscribeTo(made)(1, onlyAttempt, {
+    next: (verdict) => events.push(verdict),
+    complete: () => events.push('complete'),
+    error: (defect) => events.push(defect),
   })
+  return { events, cancel }
+}
+
+test('makeSink runs the teardown once: before the end, or at the cancel', () => {
+  const order: string[] = []
+  const ended = subscribe((_item, _attempt, observer) => {
+    queueMicrotask(() => order.push('late'))
+    observer.next(taken)
+    observer.complete()
+    return () => order.push('ended')
+  })
+  ended.cancel()
+  const cancelled = subscribe(() => () => order.push('cancelled'))
+  cancelled.cancel()
+  cancelled.cancel()
+  expect([order, ended.events, cancelled.events]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
 })
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {
