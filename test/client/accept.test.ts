@@ -74,8 +74,7 @@ it('waitUntil receives a promise for each accepted call, which resolves when all
   expect(done).toBe(true)
 })
 
-const many = (count: number): ReadonlyArray<string> =>
-  Array.from({ length: count }, (_, n) => `m${String(n)}`)
+const many = (count: number) => Array.from({ length: count }, (_, n) => `m${String(n)}`)
 
 const accounted = ({ client }: World): number => {
   const { accepted, delivered, dropped, waiting } = client.stats()

@@ -12,8 +12,7 @@ const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<
   }
 }
 
-const many = (count: number): ReadonlyArray<string> =>
-  Array.from({ length: count }, (_, n) => `m${String(n)}`)
+const many = (count: number) => Array.from({ length: count }, (_, n) => `m${String(n)}`)
 
 const causes = ({ sink }: World): ReadonlyArray<string> => sink.calls.map(({ item }) => item.closedBy)
 

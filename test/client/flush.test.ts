@@ -80,10 +80,7 @@ describe('a timeout that is none', () => {
 })
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {
-  const outbox = {
-    ...memoryOutbox<Message>(),
-    close: () => new Promise<void>(() => undefined),
-  }
+  const outbox = { ...memoryOutbox<Message>(), close: () => new Promise<void>(() => undefined) }
   const { client, clock, defects } = open({ outbox, timeout: 500 })
   const closing = client.close()
   await clock.advance(499)

@@ -21,8 +21,7 @@ const listening = async (server: Server): Promise<Mounted> => {
   return { port, url: `http://127.0.0.1:${String(port)}`, close }
 }
 
-export const onServer = (listener: Parameters<typeof createServer>[1]): Promise<Mounted> =>
-  listening(createServer(listener))
+export const onServer = (listener: Parameters<typeof createServer>[1]) => listening(createServer(listener))
 
 export const mounts: Readonly<Record<'listener' | 'handle', (collector: Collector) => Promise<Mounted>>> = {
   listener: ({ listener }) => onServer(listener),

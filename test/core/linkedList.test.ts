@@ -11,10 +11,7 @@ const item = (id: number): Item => ({ id, older: undefined, newer: undefined })
 test('linkedList answers as an array does, and removed items hold no links', () => {
   const commands = fc.array(
     fc.oneof(fc.constant('push' as const), fc.nat(30), fc.constant('shift' as const)),
-    {
-      maxLength: 60,
-      size: 'max',
-    },
+    { maxLength: 60, size: 'max' },
   )
   fc.assert(
     fc.property(commands, (all) => {

@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest'
 import { Event } from '../../src/event/index.ts'
-import type { Fault } from '../../src/index.ts'
 import { faultsIn } from '../support/decoded.ts'
 
 /** The faults of an event with these properties. */
-const only = (properties: unknown): ReadonlyArray<Fault> =>
-  faultsIn(Event, { type: 'track', userId: 'u', event: 'e', properties })
+const only = (properties: unknown) => faultsIn(Event, { type: 'track', userId: 'u', event: 'e', properties })
 
 const bomb = (): never => {
   throw new Error('no')

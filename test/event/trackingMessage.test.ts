@@ -19,8 +19,7 @@ const tracked = (call: unknown): Tracked => {
 const written = (call: Record<string, unknown>): string =>
   JSON.stringify(toTrackingMessage(tracked({ messageId: 'm', timestamp, ...call }), library))
 
-const read = (call: Record<string, unknown>): Record<string, unknown> =>
-  JSON.parse(written(call)) as Record<string, unknown>
+const read = (call: Record<string, unknown>) => JSON.parse(written(call)) as Record<string, unknown>
 const base = { messageId: 'm', timestamp, context: { library } }
 const track = { type: 'track', anonymousId: 'a', event: 'E' }
 

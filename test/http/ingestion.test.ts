@@ -17,11 +17,7 @@ const { receive, serve, use } = closedAfterEach()
 const certificates = testCertificates()
 const KEY = 'hunter2'
 
-const sinkTo = (
-  endpoint: string | URL,
-  options?: IngestionOptions,
-  key = KEY,
-): ReturnType<typeof ingestion> => {
+const sinkTo = (endpoint: string | URL, options?: IngestionOptions, key = KEY) => {
   const sink = ingestion(endpoint, key, options)
   return use(sink, () => sink.close({ timeout: 0 }))
 }

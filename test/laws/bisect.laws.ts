@@ -61,12 +61,7 @@ const NO: Verdict = left(refused('rejected', { status: 200 }))
 const LATER: Verdict = left(retryable('busy', { notBefore: 5 }))
 
 /** What the receiver says to these members; for a defect without a verdict, nothing. */
-const judge = (
-  world: World,
-  members: ReadonlyArray<number>,
-  request: number,
-  attempt: number,
-): Verdict | undefined => {
+const judge = (world: World, members: ReadonlyArray<number>, request: number, attempt: number) => {
   const upset = world.upsets[request]
   if (upset === '503' || upset === '429')
     return left(retryable('status', { status: Number(upset), notBefore: request }))
@@ -195,8 +190,7 @@ const expectedOf = ({ world, attempts }: Trace, now: Played) => {
   return { requests, members: members.map((verdict) => verdict ?? left(last)), late }
 }
 
-const verdictIn = ({ heard }: Played): Verdict | undefined =>
-  heard.find(({ what }) => what === 'next')?.verdict
+const verdictIn = ({ heard }: Played) => heard.find(({ what }) => what === 'next')?.verdict
 
 /** Without the words for people. */
 const plain = (verdict: Verdict): unknown =>

@@ -50,8 +50,7 @@ const momentText = fc
   })
 
 /** The places of its faults. */
-const wrongIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =>
-  [...new Set(pathsIn(codec, input))].sort(byText)
+const wrongIn = (codec: t.Mixed, input: unknown) => [...new Set(pathsIn(codec, input))].sort(byText)
 
 /** Without what was filled in, since the codecs of the kinds have the clock and the ids of the machine. */
 const filledIn = (event: Event, call: unknown): object =>

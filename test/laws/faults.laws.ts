@@ -51,7 +51,7 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
     failures.set(id, failed + 1)
     return failed < (items[Number(id)] ?? 0) ? left(retryable('busy')) : right({ sink: 's' })
   }
-  const target = <A,>(idOf: (item: A) => string): Sink<A> => ({
+  const target = <A>(idOf: (item: A) => string): Sink<A> => ({
     name: 's',
     deliver: (item) =>
       new Observable((subscriber) => {
@@ -63,7 +63,7 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
       }),
     close: () => Promise.resolve(),
   })
-  const store = <A,>(): Outbox<A> => {
+  const store = <A>(): Outbox<A> => {
     const inner = memoryOutbox<A>()
     return {
       ...inner,
@@ -118,7 +118,7 @@ const askedNoMore: World = {
 beforeAll(() => void (config.onUnhandledError = () => undefined))
 afterAll(() => void (config.onUnhandledError = null))
 
-it('a part whose calls throw delivers everything that it accepted, once, and counts it', { timeout: 60_000 }, () =>
+it('a part whose calls throw delivers what it accepted, once, and counts it', { timeout: 60_000 }, () =>
   fc.assert(
     fc.asyncProperty(world, async (given) => {
       const { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft } =
@@ -136,9 +136,6 @@ it('a part whose calls throw delivers everything that it accepted, once, and cou
       expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0)
       expect(timersLeft).toEqual([])
     }),
-    {
-      numRuns: runs(3),
-      examples: [[askedNoMore]],
-    },
+    { numRuns: runs(3), examples: [[askedNoMore]] },
   ),
 )

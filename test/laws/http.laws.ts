@@ -55,19 +55,14 @@ type Deliver = (
 ) => Promise<unknown>
 
 /** One sink to a path of its own and one delivery for each fault; the last one meets a healthy receiver. */
-const play = async (
-  faults: FaultScript,
-  open: (url: string) => Sink<Payload<unknown>>,
-  deliver: Deliver,
-): Promise<ReadonlyArray<unknown>> => {
+const play = async (faults: FaultScript, open: (url: string) => Sink<Payload<unknown>>, deliver: Deliver) => {
   const path = `/${String(paths++)}`
   scripts.set(path, [...faults])
   const sink = open(receiver.url + path.slice(1))
   const seen: unknown[] = []
   for (const each of [...faults, healthy]) {
     const before = receiver.received.length
-    const arrived = (): Promise<void> =>
-      until(() => receiver.received.slice(before).some((one) => one.path === path))
+    const arrived = () => until(() => receiver.received.slice(before).some((one) => one.path === path))
     seen.push(await deliver(sink, expected(each, sink.name), arrived))
   }
   await sink.close({ timeout: 0 })

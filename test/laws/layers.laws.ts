@@ -16,16 +16,14 @@ const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
 const silent = (): void => {}
 
 /** A bisection as a layer over items: the item with the value n is a batch of n % 5 + 1 members. */
-const bisecting =
-  (only: ReadonlyArray<number>) =>
-  (sink: Sink<SinkItem>): Sink<SinkItem> => {
-    let last: SinkItem = { id: '', value: 0 }
-    const inside = contramap((_batch: Batch) => last)(sink)
-    return contramap((item: SinkItem) => {
-      last = item
-      return batchOf((item.value % 5) + 1)
-    })(withBisection({ only })(inside))
-  }
+const bisecting = (only: ReadonlyArray<number>) => (sink: Sink<SinkItem>) => {
+  let last: SinkItem = { id: '', value: 0 }
+  const inside = contramap((_batch: Batch) => last)(sink)
+  return contramap((item: SinkItem) => {
+    last = item
+    return batchOf((item.value % 5) + 1)
+  })(withBisection({ only })(inside))
+}
 
 const passive: Readonly<Record<string, MakeLayer>> = {
   'withTimeout, with time enough': () => withTimeout({ timeout: 1_000_000 }),

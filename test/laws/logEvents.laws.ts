@@ -57,8 +57,7 @@ export const countsOf = (told: ReadonlyArray<LogEvent>): typeof NOTHING => {
 const attemptsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
   told.flatMap((each) => (each._tag === 'Attempted' ? [`${each.sink} ${String(each.number)}`] : []))
 
-const attemptsLost = ({ told, asked }: Life): boolean =>
-  attemptsIn(told).toSorted().join() !== asked.toSorted().join()
+const attemptsLost = ({ told, asked }: Life) => attemptsIn(told).toSorted().join() !== asked.toSorted().join()
 
 const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
   const path = newFolder()

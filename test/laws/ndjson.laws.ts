@@ -94,11 +94,7 @@ const chunksOf = async function* (
   }
 }
 
-const readAll = async (
-  read: ReadNdjson,
-  chunks: AsyncIterable<Chunk>,
-  maxBytes = 10_000,
-): Promise<ReadonlyArray<Either<BadLine, Line>>> => {
+const readAll = async (read: ReadNdjson, chunks: AsyncIterable<Chunk>, maxBytes = 10_000) => {
   const all: Array<Either<BadLine, Line>> = []
   for await (const line of read(chunks, { maxBytes })) all.push(line)
   return all

@@ -32,7 +32,7 @@ type World = Drawn<typeof world>
 /** Logged while a call is checked: in the caller's context. */
 const OF_CALLS = new Set(['Accepted', 'NotAccepted', 'UnknownKeys'])
 
-const slow = <A,>(outbox: Outbox<A>): Outbox<A> => ({
+const slow = <A>(outbox: Outbox<A>): Outbox<A> => ({
   ...outbox,
   enqueue: async (items) => {
     const answers = await outbox.enqueue(items)
@@ -59,14 +59,14 @@ const play = async ({ part, callers, isSlowStore, redrives }: World) => {
     failures.set(id, failed + 1)
     return failed < fails ? left(retryable('busy')) : right(id)
   }
-  const target = <A,>(idOf: (item: A) => string): Sink<A> =>
+  const target = <A>(idOf: (item: A) => string): Sink<A> =>
     sink<A>('s', async (item) => {
       const id = idOf(item)
       if (callers[Number(id.slice(1))]?.isAtOnce !== true) await turns()
       return answer(id)
     })
   const retry = both(exponential({ base: 1, factor: 1 }), limitRetries(redrives ? 0 : 3))
-  const store = isSlowStore ? <A,>() => slow(memoryOutbox<A>()) : undefined
+  const store = isSlowStore ? <A>() => slow(memoryOutbox<A>()) : undefined
   const made = stores.run('part', () => {
     const client = { size: 2, flushAfter: 1 }
     const opened = parts[part]({ target, store, retry, onEvent, ended: note, client })
@@ -142,7 +142,7 @@ it.each(['deliver', 'destination', 'client'] as const)(
   async (part) => {
     let attempts = 0
     // The first attempt fails, and opens what stays, as a connection does.
-    const target = <A,>() =>
+    const target = <A>() =>
       sink<A>('s', async () => {
         if (attempts++ > 0) return 'ok'
         const connection = setInterval(() => undefined, 1e6)

@@ -50,8 +50,7 @@ describe('logLine', () => {
 const require = createRequire(import.meta.url)
 const before = process.env['DEBUG']
 
-const loaded = (): ReadonlyArray<string> =>
-  Object.keys(require.cache).filter((path) => path.endsWith('/debug/src/index.js'))
+const loaded = () => Object.keys(require.cache).filter((path) => path.endsWith('/debug/src/index.js'))
 
 /** What is written with `DEBUG` set to this. */
 const written = (namespaces: string): ReadonlyArray<string> => {

@@ -16,8 +16,7 @@ const payload = (text: string): EventPayload<string> => ({
   byteLength: Buffer.byteLength(text),
 })
 
-const rail = (...texts: ReadonlyArray<string>): ObservableEither<never, Payload<string>> =>
-  from(texts.map((text) => right(payload(text))))
+const rail = (...texts: ReadonlyArray<string>) => from(texts.map((text) => right(payload(text))))
 
 /** All that comes out, and as the last value the error that it fails with. */
 const record = (stream: Observable<unknown>): ReadonlyArray<unknown> => {

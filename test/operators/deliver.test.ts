@@ -31,8 +31,7 @@ const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () 
   return seen
 }
 
-const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }): string =>
-  seen.values.map((v) => v._tag).join(' ')
+const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }) => seen.values.map((v) => v._tag).join(' ')
 
 describe('deliver', () => {
   it('tries again after the backoff, and says what happened', () => {

@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { secretFrom, signatureOf, signerOf, verifyRaw, type Secret } from '../../src/signing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 
-const secretOf = (text: string): Secret =>
-  getOrElse<unknown, Secret>(() => expect.unreachable())(secretFrom(text))
+const secretOf = (text: string) => getOrElse<unknown, Secret>(() => expect.unreachable())(secretFrom(text))
 
 /** Text that is found nowhere by chance, and that no printer escapes. */
 const secretText = fc

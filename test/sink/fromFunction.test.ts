@@ -44,8 +44,7 @@ test('the body of a Response is cancelled, and one that was read is left alone',
 })
 
 describe('the answer of an HTTP client', () => {
-  const verdictOn = async (value: unknown): Promise<unknown> =>
-    (await heard(sink('mine', async () => value)))[0]
+  const verdictOn = async (value: unknown) => (await heard(sink('mine', async () => value)))[0]
   const failed = { _tag: 'Left', left: { _tag: 'Retryable', reason: 'status', status: 500 } }
 
   test.each([

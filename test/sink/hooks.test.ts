@@ -13,11 +13,9 @@ import { newFolder } from '../support/folder.ts'
 import { receiverOf } from '../support/http.ts'
 
 const sold = (id: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId: id }) as const
-const headersAt = (receiver: Receiver, name: string): ReadonlyArray<unknown> =>
-  receiver.received.map(({ headers }) => headers[name])
+const headersAt = (receiver: Receiver, name: string) => receiver.received.map(({ headers }) => headers[name])
 
-const metaOf = (item: unknown): Readonly<Record<string, string>> =>
-  (item as { meta?: Record<string, string> }).meta ?? {}
+const metaOf = (item: unknown) => (item as { meta?: Record<string, string> }).meta ?? {}
 
 type Headers = Readonly<Record<string, string>>
 const withHeaders =

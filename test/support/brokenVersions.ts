@@ -177,8 +177,7 @@ export const brokenCombinations: Versions<MakeCombination> = {
   ...versions<MakeCombination>('to-all')({ 'verdict: as to-all, is content with one success': first }),
 }
 
-const textOf = (body: string | Uint8Array): string =>
-  typeof body === 'string' ? body : Buffer.from(body).toString()
+const textOf = (body: string | Uint8Array) => (typeof body === 'string' ? body : Buffer.from(body).toString())
 /** Accepts more than headrace does. `good` is the signature with the first secret. */
 const accepting = (
   rule: (signature: string, good: string, body: string, secret: string | undefined) => boolean,

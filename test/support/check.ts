@@ -82,5 +82,4 @@ export const livingBytes = async (): Promise<number> => {
 }
 
 /** All that a stream emits. */
-export const all = <A>(stream: Observable<A>): Promise<ReadonlyArray<A>> =>
-  lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })
+export const all = <A>(stream: Observable<A>) => lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })

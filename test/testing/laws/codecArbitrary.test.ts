@@ -6,7 +6,7 @@ import { Event, Integrations, Track, WebhookBody } from '../../../src/event/inde
 import { isJson } from '../../../src/event/json.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from '../../../src/testing/laws/index.ts'
 
-const samplesOf = <A,>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
+const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
   fc.sample(arbitraryFor(codec, options), { numRuns: 1_000, seed: 5 })
 
 interface Tree {

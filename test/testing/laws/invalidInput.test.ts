@@ -8,8 +8,7 @@ import { invalidBody, invalidCallOf, invalidFor, trackingCallOf } from '../../..
 import type { InvalidInput } from '../../../src/testing/laws/index.ts'
 import { decoded, pathsIn } from '../../support/decoded.ts'
 
-const samplesOf = (inputs: fc.Arbitrary<InvalidInput>): ReadonlyArray<InvalidInput> =>
-  fc.sample(inputs, { numRuns: 1_000, seed: 9 })
+const samplesOf = (inputs: fc.Arbitrary<InvalidInput>) => fc.sample(inputs, { numRuns: 1_000, seed: 9 })
 
 /** The places and reasons of 1,000 inputs, each of which the codec refuses there. */
 const reached = (codec: t.Mixed, inputs: fc.Arbitrary<InvalidInput>): ReadonlyArray<string> =>
