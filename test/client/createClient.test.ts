@@ -3,10 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
 import type { Logger } from '../../src/log/logger.ts'
 import { busy, event, open, yes } from './virtual.ts'
+import { throwing } from '../support/check.ts'
 
-const fail = (): never => {
-  throw new Error('a planted error')
-}
+const fail = throwing('planted')
 
 const rejects = (): Promise<never> => Promise.reject(new Error('no'))
 

@@ -8,6 +8,7 @@ import { event, open, turn } from './virtual.ts'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { throwing } from '../support/check.ts'
 
 const wrong = (answer: ReturnType<Client['send']>): ReadonlyArray<string> =>
   isLeft(answer) && answer.left._tag === 'Invalid' ? answer.left.faults.map(({ path }) => path) : []
@@ -172,9 +173,7 @@ describe('what a client refuses, before anything is queued', () => {
   })
 })
 
-const fail = (): never => {
-  throw new Error('a planted error')
-}
+const fail = throwing('planted')
 
 describe('hostile calls', () => {
   const cycle: Record<string, unknown> = { ...event('m') }

@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest'
 import { Event } from '../../src/event/index.ts'
 import { faultsIn } from '../support/decoded.ts'
+import { throwing } from '../support/check.ts'
 
 /** The faults of an event with these properties. */
 const only = (properties: unknown) => faultsIn(Event, { type: 'track', userId: 'u', event: 'e', properties })
 
-const bomb = (): never => {
-  throw new Error('no')
-}
+const bomb = throwing('no')
 
 it('names the reason for each thing that JSON would lose (EV9)', () => {
   const self: Record<string, unknown> = {}

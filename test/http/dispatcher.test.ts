@@ -6,6 +6,7 @@ import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { receiverOf } from '../support/http.ts'
+import { throwing } from '../support/check.ts'
 
 const ORIGIN = 'http://receiver.example'
 const payload = payloadOf('{"a":1}')
@@ -30,9 +31,7 @@ const next = (agent: MockAgent) => agent.get(ORIGIN).intercept({ path: '/hook', 
 describe('a dispatcher of the host', () => {
   it('H7: a request that throws on the spot costs its item, and frees its place', async () => {
     const agent = mocked()
-    agent.dispatch = () => {
-      throw new Error('thrown on the spot')
-    }
+    agent.dispatch = throwing('thrown on the spot')
     const hook = hookOver(agent, { connections: 1 })
     for (let n = 0; n < 3; n++) {
       const { verdicts } = await deliverOnce(hook, payload)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import { makeLookup } from '../../src/http/lookup.ts'
 import { newFolder } from '../support/folder.ts'
+import { throwing } from '../support/check.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -31,9 +32,7 @@ const world = (four: (name: string) => Promise<string[]>, six = four) => {
 
 const yes = () => Promise.resolve(['8.8.8.8'])
 const no = (code: string) => () => Promise.reject(failed(code))
-const broken = () => {
-  throw failed('EMFILE')
-}
+const broken = throwing(failed('EMFILE'))
 
 it.each([
   ['of both families', yes, () => Promise.resolve(['2606:4700::1']), '8.8.8.8/4,2606:4700::1/6', false],

@@ -198,11 +198,10 @@ const plain = (verdict: Verdict): unknown =>
 
 export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => play(make, world), {
   'B1 the requests are those of plain bisection': (trace: Trace) => {
-    for (const played of trace.attempts)
-      same(
-        played.calls.map(({ item }) => item.items),
-        expectedOf(trace, played).requests,
-      )
+    for (const played of trace.attempts) {
+      const requests = played.calls.map(({ item }) => item.items)
+      same(requests, expectedOf(trace, played).requests)
+    }
   },
   'B2 each member has its own verdict, by position': (trace) => {
     for (const played of trace.attempts) {
@@ -228,10 +227,8 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
       same(Buffer.from(bytesOf(item, 0)).toString(), bodyOf(item, 0))
       holds(item.frame === batch.frame, 'another frame')
       holds(item.id === batch.id && item.closedBy === batch.closedBy, 'another batch')
-      same(
-        item.members,
-        item.items.map((member) => batch.members[member]),
-      )
+      const members = item.items.map((member) => batch.members[member])
+      same(item.members, members)
       if (item.items.length === trace.world.count) holds(item === batch, 'a copy of the batch')
     }
   },

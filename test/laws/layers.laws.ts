@@ -9,6 +9,7 @@ import { networkSink, type SinkItem } from '../../src/testing/laws/sinkWorld.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { batchOf, type Batch } from '../support/batches.ts'
 import { runs } from '../support/runs.ts'
+import { throwing } from '../support/check.ts'
 
 /** A sink as a host would write it. */
 const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
@@ -55,12 +56,7 @@ const busy: Readonly<Record<string, MakeLayer>> = {
     withConcurrency({ concurrency: 1, by: (item: unknown) => JSON.stringify(item) }),
   withRetryAfterGate: () => withRetryAfterGate(),
   withBisection: () => bisecting([410]),
-  'withObserver that throws': () =>
-    withObserver({
-      onEvent: () => {
-        throw new Error('planted')
-      },
-    }),
+  'withObserver that throws': () => withObserver({ onEvent: throwing('planted') }),
   'first success alone': () => (sink) => firstSuccess([sink]),
   'first success beside one that wins': beside({ verdict: right({ sink: 'other' }), after: 10, rest: 40 }),
   'first success beside one that throws': beside({ defect: new Error('planted'), after: 5 }),

@@ -18,10 +18,8 @@ describe('step', () => registerLaws({ test: it }, policyLaws(policyFor)))
 describe('standard', () => {
   const limits = { maxRetries: null, within: 14_400_000, retryAfter: true }
   const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, ...limits }
-  registerLaws(
-    { test: it },
-    policyLaws(() => standard, asked),
-  )
+  const laws = policyLaws(() => standard, asked)
+  registerLaws({ test: it }, laws)
 })
 
 const world = fc.record({

@@ -151,14 +151,8 @@ describe('a subscriber that acts inside next', () => {
   it('stops at the first outcome of a sink that answers at once', () => {
     const [items, stop] = [new Subject<Either<never, string>>(), new Subject<Ended>()]
     const seen = record(stop)
-    items
-      .pipe(
-        deliver(
-          sink('s', () => yes),
-          { stop },
-        ),
-      )
-      .subscribe(stop)
+    const taking = sink<string>('s', () => yes)
+    items.pipe(deliver(taking, { stop })).subscribe(stop)
     items.next(right('a'))
     expect([seen.values.map(told), seen.end]).toEqual([['Delivered a'], 'complete'])
   })

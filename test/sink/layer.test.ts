@@ -3,6 +3,7 @@ import { NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { onlyAttempt, sink, type Sink, type Verdict } from '../../src/index.ts'
 import { contramap, makeSink, subscribeTo } from '../../src/sink/layer.ts'
+import { throwing } from '../support/check.ts'
 
 const taken: Verdict = right({ sink: 'theirs' })
 
@@ -19,9 +20,7 @@ const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
 const TWO = 'the sink theirs emitted two verdicts for one delivery'
 
 describe('a sink of a host is held to the contract:', () => {
-  const fails = (): never => {
-    throw new Error('thrown')
-  }
+  const fails = throwing('thrown')
   const messy = new Observable<Verdict>((subscriber) => {
     subscriber.next(taken)
     subscriber.complete()

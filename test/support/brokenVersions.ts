@@ -28,6 +28,7 @@ import { hmac } from '../../src/testing/laws/signLaws.ts'
 import { altering } from './mutants.ts'
 import { sharedStore, type SharedStore } from './sharedStore.ts'
 import type { MakeOutbox, OutboxLawOptions, OpenSharedOutbox } from '../../src/testing/laws/index.ts'
+import { throwing } from './check.ts'
 
 const { changedSink, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
 type Versions<Make> = Readonly<Record<string, Broken<Make>>>
@@ -70,9 +71,7 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'each-subscription: starts before it is subscribed': changedSink((delivery) =>
     from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) })),
   ),
-  'one-verdict: throws in deliver': changedSink(() => {
-    throw new Error('planted')
-  }),
+  'one-verdict: throws in deliver': changedSink(throwing('planted')),
   'cancel-aborts: cannot be cancelled': changedSink(uncancelled),
   'item-unchanged: changes its item': changedSink((delivery, item) =>
     delivery.pipe(tap(() => Object.assign(item, { sent: true }))),

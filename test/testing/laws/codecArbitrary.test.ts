@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { Event, Integrations, Track, WebhookBody } from '../../../src/event/index.ts'
 import { isJson } from '../../../src/event/json.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from '../../../src/testing/laws/index.ts'
+import { forAll } from '../../support/check.ts'
 
 const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
   fc.sample(arbitraryFor(codec, options), { numRuns: 1_000, seed: 5 })
@@ -74,10 +75,8 @@ it.each([List, Event, WebhookBody, Ordered])('makes values of $name', (codec: t.
 )
 
 it('makes values of random codecs', () =>
-  fc.assert(
-    fc.property(anyCodec, fc.integer(), (codec, seed) =>
-      areSound(codec, fc.sample(arbitraryFor<unknown>(codec), { numRuns: 20, seed })),
-    ),
+  forAll(anyCodec, fc.integer(), (codec, seed) =>
+    areSound(codec, fc.sample(arbitraryFor<unknown>(codec), { numRuns: 20, seed })),
   ))
 
 it.each<t.Mixed>([t.undefined, t.void, t.bigint, t.Function, t.number, t.unknown])(
