@@ -1,7 +1,7 @@
 /** flush and close. */
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { busy, event, open, turn, yes } from './virtual.ts'
+import { anything, busy, event, open, turn, yes } from './virtual.ts'
 import { describe, expect, it } from 'vitest'
 
 it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -51,8 +51,6 @@ describe('close', () => {
     expect([isComplete, sink.closed]).toEqual([true, []])
   })
 })
-
-const anything = (value: unknown): never => value as never
 
 describe('a timeout that is none', () => {
   it('is reported, and the default is taken', async () => {

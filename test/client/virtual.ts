@@ -12,6 +12,11 @@ export const busy: Verdict = left(retryable('status', { status: 503 }))
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
 
+/** What a caller without types may give. */
+export const anything = (value: unknown): never => value as never
+
+export const many = (count: number) => Array.from({ length: count }, (_, n) => `m${String(n)}`)
+
 /** Ends the turn: what the calls before it cause has started then. */
 export const turn = (): Promise<void> => Promise.resolve()
 

@@ -4,7 +4,7 @@ import { createCollector, decodeCollectorSettings, ConfigError } from '../../src
 import type { CollectorSettings, CollectorOptions } from '../../src/collector/index.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { faultPaths, pathsIn } from '../support/faults.ts'
+import { faultPaths, pathsIn, thrown } from '../support/faults.ts'
 import { ask, basic } from './kit.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
@@ -71,14 +71,10 @@ describe('the settings of a collector', () => {
     expect(decoded._tag).toBe('Right')
     expect(inspect(decoded, { depth: 9 }) + JSON.stringify(decoded)).not.toContain('s3cr3t')
     expect(inspect(createCollector(right), { depth: 9, showHidden: true })).not.toContain('s3cr3t')
-    try {
-      createCollector(withSource({ writeKey: ' wk-s3cr3t' }) as never)
-      expect.unreachable()
-    } catch (error) {
-      expect(error).toBeInstanceOf(ConfigError)
-      expect(inspect(error)).toMatch(/sources\[0\].writeKey must not begin or end with white space/)
-      expect(inspect(error)).not.toContain('s3cr3t')
-    }
+    const error = thrown(() => createCollector(withSource({ writeKey: ' wk-s3cr3t' }) as never))
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(inspect(error)).toMatch(/sources\[0\].writeKey must not begin or end with white space/)
+    expect(inspect(error)).not.toContain('s3cr3t')
   })
 
   it('take a write key as a Secret', async () => {

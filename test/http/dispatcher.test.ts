@@ -1,10 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Agent, MockAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { onlyAttempt, refused } from '../../src/index.ts'
+import { refused } from '../../src/index.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
-import { subscribeTo } from '../../src/sink/layer.ts'
-import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+import { deliverOnce, hear, payloadOf } from '../sink/deliverOnce.ts'
 import { receiverOf } from '../support/http.ts'
 import { throwing } from '../support/check.ts'
 
@@ -65,11 +64,7 @@ describe('a dispatcher of the host', () => {
     const receiver = await receiverOf(() => ({ do: 'silence' }))
     const agent = new Agent()
     const hook = webhook({ url: receiver.url, dispatcher: agent, timeout: Infinity })
-    const cancel = subscribeTo(hook)(payload, onlyAttempt, {
-      next: () => undefined,
-      complete: () => undefined,
-      error: () => undefined,
-    })
+    const { cancel } = hear(hook, payload)
     await receiver.arrived(1)
     cancel()
     await hook.close({ timeout: 10 })

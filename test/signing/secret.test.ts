@@ -5,6 +5,7 @@ import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { secretFrom, signatureOf, signerOf, verifyRaw, type Secret } from '../../src/signing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
+import { thrown } from '../support/faults.ts'
 import { forAll } from '../support/check.ts'
 
 const secretOf = (text: string) => getOrElse<unknown, Secret>(() => expect.unreachable())(secretFrom(text))
@@ -13,14 +14,6 @@ const secretOf = (text: string) => getOrElse<unknown, Secret>(() => expect.unrea
 const secretText = fc
   .string({ unit: fc.constantFrom('a', 'B', '7', '-'), maxLength: 20 })
   .map((middle) => `Zq7${middle}Wk3`)
-
-const thrown = (call: () => unknown): unknown => {
-  try {
-    return call()
-  } catch (error) {
-    return error
-  }
-}
 
 /** Every way in which a value gets into a log. */
 const printed = (value: unknown): string =>
