@@ -131,3 +131,7 @@ export const track = (messageId: string, more: object = {}): object => ({
   ...{ type: 'track', userId: 'u', event: 'Seen', messageId },
   ...more,
 })
+
+/** Posts a batch of tracks with these ids. */
+export const postTracks = (collector: Collector, ...ids: ReadonlyArray<string>) =>
+  ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })

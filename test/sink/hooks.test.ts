@@ -51,10 +51,8 @@ const defectsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
 
 describe('a layer of a destination', () => {
   it('adds headers to each attempt at each URL', async () => {
-    const [a, b] = [
-      await receiverOf([{ do: 'status', code: 503 }]),
-      await receiverOf([{ do: 'status', code: 503 }]),
-    ]
+    const busy = [{ do: 'status', code: 503 }] as const
+    const [a, b] = [await receiverOf(busy), await receiverOf(busy)]
     const { made } = destination([a.url, b.url], { layer: tracing, meta })
     await made.send(sold('m1'))
     await made.idle()

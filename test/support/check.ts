@@ -27,8 +27,8 @@ export const itKeeps = (laws: ReadonlyArray<Law>): void =>
   it.each(laws)('$id', ({ property }) => fc.assert(property))
 
 /**
- * Plays worlds, and checks the laws by their names, which begin with an id. A law throws if it is broken. `each` is for mutants.
- * `all` plays a world once, and names the law that is broken.
+ * Plays worlds, and checks the laws by their names, which begin with an id. A law throws if it is broken.
+ * `each` is for mutants. `all` plays a world once, and names the law that is broken.
  */
 export const lawTable = <Make, World, Trace>(
   worlds: fc.Arbitrary<World>,
