@@ -2,7 +2,7 @@
 import type { Message, ClientOptions } from '../../src/client/index.ts'
 import { showRefusal as show, type Outcome } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { busy, event, open, turn, yes, type World } from './virtual.ts'
+import { busy, event, many, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 
@@ -73,9 +73,6 @@ it('waitUntil receives a promise for each accepted call, which resolves when all
   await world.clock.advance(1)
   expect(done).toBe(true)
 })
-
-const many = (count: number): ReadonlyArray<string> =>
-  Array.from({ length: count }, (_, n) => `m${String(n)}`)
 
 const accounted = ({ client }: World): number => {
   const { accepted, delivered, dropped, waiting } = client.stats()

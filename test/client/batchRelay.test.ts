@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { maxHeldBytes } from '../../src/event/payload.ts'
-import { event, open, turn, yes, type World } from './virtual.ts'
+import { event, many, open, turn, yes, type World } from './virtual.ts'
 
 /** Each call in a turn of its own. */
 const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<void> => {
@@ -11,9 +11,6 @@ const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<
     await turn()
   }
 }
-
-const many = (count: number): ReadonlyArray<string> =>
-  Array.from({ length: count }, (_, n) => `m${String(n)}`)
 
 const causes = ({ sink }: World): ReadonlyArray<string> => sink.calls.map(({ item }) => item.closedBy)
 

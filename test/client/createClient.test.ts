@@ -2,15 +2,12 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../src/client/index.ts'
 import type { Logger } from '../../src/log/logger.ts'
-import { busy, event, open, yes } from './virtual.ts'
+import { anything, busy, event, open, yes } from './virtual.ts'
+import { throwing } from '../support/check.ts'
 
-const fail = (): never => {
-  throw new Error('a planted error')
-}
+const fail = throwing('planted')
 
 const rejects = (): Promise<never> => Promise.reject(new Error('no'))
-
-const anything = (call: unknown): never => call as never
 
 /** Nothing of ours may reject unheard (case 37). */
 const watchRejections = (): ReadonlyArray<unknown> => {

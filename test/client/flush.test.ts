@@ -1,21 +1,19 @@
 /** flush and close. */
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { busy, event, open, turn, yes } from './virtual.ts'
+import { anything, busy, event, open, turn, yes } from './virtual.ts'
 import { describe, expect, it } from 'vitest'
 
-describe('flush', () => {
-  it('41: what comes during a flush leaves by its own count or time', async () => {
-    const { client, clock, requests } = open({ size: 2 }, () => ({ verdict: yes, after: 1 }))
-    client.track(event('a'))
-    void client.flush()
-    await turn()
-    client.track(event('b'))
-    client.track(event('c'))
-    client.track(event('d'))
-    await clock.advance(6_000)
-    expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
-  })
+it('41: what comes during a flush leaves by its own count or time', async () => {
+  const { client, clock, requests } = open({ size: 2 }, () => ({ verdict: yes, after: 1 }))
+  client.track(event('a'))
+  void client.flush()
+  await turn()
+  client.track(event('b'))
+  client.track(event('c'))
+  client.track(event('d'))
+  await clock.advance(6_000)
+  expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
 })
 
 describe('close', () => {
@@ -54,8 +52,6 @@ describe('close', () => {
   })
 })
 
-const anything = (value: unknown): never => value as never
-
 describe('a timeout that is none', () => {
   it('is reported, and the default is taken', async () => {
     const { client, clock, defects } = open({ size: 1 }, (_batch, number) => ({
@@ -82,10 +78,7 @@ describe('a timeout that is none', () => {
 })
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {
-  const outbox = {
-    ...memoryOutbox<Message>(),
-    close: () => new Promise<void>(() => undefined),
-  }
+  const outbox = { ...memoryOutbox<Message>(), close: () => new Promise<void>(() => undefined) }
   const { client, clock, defects } = open({ outbox, timeout: 500 })
   const closing = client.close()
   await clock.advance(499)

@@ -4,16 +4,14 @@ import { bodyOf, maxHeldBytes } from '../../src/event/payload.ts'
 import type { CallType, SentBatch } from '../../src/client/message.ts'
 import { show } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/package.ts'
-import { event, open, turn } from './virtual.ts'
+import { anything, event, open, turn } from './virtual.ts'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { throwing } from '../support/check.ts'
 
 const wrong = (answer: ReturnType<Client['send']>): ReadonlyArray<string> =>
   isLeft(answer) && answer.left._tag === 'Invalid' ? answer.left.faults.map(({ path }) => path) : []
-
-/** What a caller without types may write. */
-const anything = (call: unknown): never => call as never
 
 const sentOf = (batch: SentBatch | undefined): ReadonlyArray<Record<string, unknown>> =>
   (JSON.parse(bodyOf(batch ?? ({ members: [] } as never), 0)) as { batch: Array<Record<string, unknown>> })
@@ -172,9 +170,7 @@ describe('what a client refuses, before anything is queued', () => {
   })
 })
 
-const fail = (): never => {
-  throw new Error('a planted error')
-}
+const fail = throwing('planted')
 
 describe('hostile calls', () => {
   const cycle: Record<string, unknown> = { ...event('m') }

@@ -1,10 +1,9 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { createClient, ConfigError, type ClientOptions } from '../../src/client/index.ts'
-import { OutboxError } from '../../src/destination/index.ts'
+import { createClient, ConfigError, type ClientOptions, OutboxError } from '../../src/client/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { faultPaths } from '../support/faults.ts'
+import { faultPaths, thrown } from '../support/faults.ts'
 import { newFolder } from '../support/folder.ts'
 import { open } from './virtual.ts'
 
@@ -60,15 +59,11 @@ describe('the options of a client', () => {
 
   it('names every fault at once, and no value', () => {
     const wrong = { size: 0, endpoint: 'http://user:hidden@a.example', headers: { Host: 'hidden' } }
-    try {
-      createClient('se:cret', wrong)
-      expect.unreachable()
-    } catch (error) {
-      expect(error).toBeInstanceOf(ConfigError)
-      const text = inspect(error) + JSON.stringify(error)
-      expect(text).toContain('size')
-      expect(text).not.toMatch(/hidden|se:cret/)
-    }
+    const error = thrown(() => createClient('se:cret', wrong))
+    expect(error).toBeInstanceOf(ConfigError)
+    const text = inspect(error) + JSON.stringify(error)
+    expect(text).toContain('size')
+    expect(text).not.toMatch(/hidden|se:cret/)
   })
 
   it('the key is in nothing that can be printed', () => {

@@ -1,4 +1,4 @@
-import { describe, expectTypeOf, it } from 'vitest'
+import { expectTypeOf, it } from 'vitest'
 import type { Client, IdentifyInput, PageInput, TrackInput } from '../../src/client/client.ts'
 
 interface Events {
@@ -12,34 +12,32 @@ interface User {
 
 const user = { userId: 'u' }
 
-describe('the types of a client', () => {
-  it('hold a call to its event', () => {
-    type Call = Parameters<Client<Events, User>['track']>[0]
-    expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 'pro' } }).toExtend<Call>()
-    expectTypeOf({ ...user, event: 'Seen' as const }).toExtend<Call>()
-    expectTypeOf({ ...user, event: 'Sold' as const }).not.toExtend<Call>()
-    expectTypeOf({ ...user, event: 'Signed Up' as const }).not.toExtend<TrackInput<Events, 'Signed Up'>>()
-    expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 5 } }).not.toExtend<
-      TrackInput<Events, 'Signed Up'>
-    >()
-    expectTypeOf({ ...user, event: 'anything', properties: { at: 'all' } }).toExtend<TrackInput>()
-  })
+it('a call is typed by its event', () => {
+  type Call = Parameters<Client<Events, User>['track']>[0]
+  expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 'pro' } }).toExtend<Call>()
+  expectTypeOf({ ...user, event: 'Seen' as const }).toExtend<Call>()
+  expectTypeOf({ ...user, event: 'Sold' as const }).not.toExtend<Call>()
+  expectTypeOf({ ...user, event: 'Signed Up' as const }).not.toExtend<TrackInput<Events, 'Signed Up'>>()
+  expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 5 } }).not.toExtend<
+    TrackInput<Events, 'Signed Up'>
+  >()
+  expectTypeOf({ ...user, event: 'anything', properties: { at: 'all' } }).toExtend<TrackInput>()
+})
 
-  it('want one of the two ids, and of a page the userId', () => {
-    expectTypeOf({ event: 'e' }).not.toExtend<TrackInput>()
-    expectTypeOf({ event: 'e', anonymousId: 'a' }).toExtend<TrackInput>()
-    expectTypeOf({ anonymousId: 'a' }).not.toExtend<PageInput>()
-    expectTypeOf({ userId: 'u', anonymousId: 'a' }).toExtend<PageInput>()
-  })
+it('a call needs one of the two ids, a page the userId', () => {
+  expectTypeOf({ event: 'e' }).not.toExtend<TrackInput>()
+  expectTypeOf({ event: 'e', anonymousId: 'a' }).toExtend<TrackInput>()
+  expectTypeOf({ anonymousId: 'a' }).not.toExtend<PageInput>()
+  expectTypeOf({ userId: 'u', anonymousId: 'a' }).toExtend<PageInput>()
+})
 
-  it('take a part of the traits, and none of another type', () => {
-    expectTypeOf({ ...user, traits: { plan: 'pro' } }).toExtend<IdentifyInput<User>>()
-    expectTypeOf({ ...user, traits: { plan: 5 } }).not.toExtend<IdentifyInput<User>>()
-    expectTypeOf({ ...user, traits: { any: 5 } }).toExtend<IdentifyInput>()
-  })
+it('identify takes a part of the traits, and none of another type', () => {
+  expectTypeOf({ ...user, traits: { plan: 'pro' } }).toExtend<IdentifyInput<User>>()
+  expectTypeOf({ ...user, traits: { plan: 5 } }).not.toExtend<IdentifyInput<User>>()
+  expectTypeOf({ ...user, traits: { any: 5 } }).toExtend<IdentifyInput>()
+})
 
-  it('know no type that is not the method’s', () => {
-    expectTypeOf({ ...user, type: 'page' as const, event: 'e' }).not.toExtend<TrackInput>()
-    expectTypeOf({ ...user, type: 'track' as const, event: 'e' }).toExtend<TrackInput>()
-  })
+it('a method takes no call of another type', () => {
+  expectTypeOf({ ...user, type: 'page' as const, event: 'e' }).not.toExtend<TrackInput>()
+  expectTypeOf({ ...user, type: 'track' as const, event: 'e' }).toExtend<TrackInput>()
 })

@@ -4,14 +4,18 @@ import { createClient, type ClientOptions, type Message, type SentBatch } from '
 import { retryable, type Outcome, type Verdict } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
-import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, type Reply, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 
 export const yes: Verdict = right({ sink: 'scripted', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))
 
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
+
+/** What a caller without types may give. */
+export const anything = (value: unknown): never => value as never
+
+export const many = (count: number) => Array.from({ length: count }, (_, n) => `m${String(n)}`)
 
 /** Ends the turn: what the calls before it cause has started then. */
 export const turn = (): Promise<void> => Promise.resolve()

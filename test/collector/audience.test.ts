@@ -4,28 +4,27 @@ import { audienceSync, audienceSyncs, computedTrait, traitNameOf } from '../../s
 import { traitNamesOf, type Members } from '../../src/collector/audience.ts'
 import { faultPaths } from '../support/faults.ts'
 
-describe('traitNameOf', () =>
-  it.each([
-    ['VIP Customers (EU)', 'vip_customers_eu'],
-    ['lastSeenAt', 'last_seen_at'],
-    ['customersVIP', 'customers_vip'],
-    ['HTTPUsers', 'http_users'],
-    ['v2Beta', 'v2beta'],
-    ['30-day actives', '30_day_actives'],
-    ['Größte Käufer', 'größte_käufer'],
-    ['Лучшие клиенты', 'лучшие_клиенты'],
-    ['हिन्दी दर्शक', 'हिन्दी_दर्शक'],
-    ['优质 客户', '优质_客户'],
-    ['cafe\u0301Bar', 'café_bar'],
-    ['e\u0301A AB\u0301c H\u0331', 'é_a_a_b\u0301c_ẖ'],
-    ['aǅb ǅEa', 'a_ǆb_ǆ_ea'],
-    ['aⅣb x½y 𝐀𝐚', 'a_b_x_y_𝐀𝐚'],
-    ['ΣΑΣ STRAẞE', 'σας_straße'],
-    ['__proto__', 'proto'],
-    ['', undefined],
-    ['!? —', undefined],
-    ['\u0301', undefined],
-  ])('of %j is %j', (given, expected) => expect(traitNameOf(given)).toBe(expected)))
+it.each([
+  ['VIP Customers (EU)', 'vip_customers_eu'],
+  ['lastSeenAt', 'last_seen_at'],
+  ['customersVIP', 'customers_vip'],
+  ['HTTPUsers', 'http_users'],
+  ['v2Beta', 'v2beta'],
+  ['30-day actives', '30_day_actives'],
+  ['Größte Käufer', 'größte_käufer'],
+  ['Лучшие клиенты', 'лучшие_клиенты'],
+  ['हिन्दी दर्शक', 'हिन्दी_दर्शक'],
+  ['优质 客户', '优质_客户'],
+  ['cafe\u0301Bar', 'café_bar'],
+  ['e\u0301A AB\u0301c H\u0331', 'é_a_a_b\u0301c_ẖ'],
+  ['aǅb ǅEa', 'a_ǆb_ǆ_ea'],
+  ['aⅣb x½y 𝐀𝐚', 'a_b_x_y_𝐀𝐚'],
+  ['ΣΑΣ STRAẞE', 'σας_straße'],
+  ['__proto__', 'proto'],
+  ['', undefined],
+  ['!? —', undefined],
+  ['\u0301', undefined],
+])('traitNameOf of %j is %j', (given, expected) => expect(traitNameOf(given)).toBe(expected))
 
 describe('traitNamesOf', () => {
   it('keeps the order', () =>

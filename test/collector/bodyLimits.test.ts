@@ -1,25 +1,8 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
-import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { describe, expect, it } from 'vitest'
+import type { Collector } from '../../src/collector/collector.ts'
 import { until } from '../support/http.ts'
-import { ask, basic, dial, mounts, open, post, track, type Line, type Mounted, type Setting } from './kit.ts'
-
-interface Here extends Setting, Mounted {
-  readonly clock: VirtualClock
-}
-
-const start = async (mount: keyof typeof mounts, options: CollectorOptions = {}): Promise<Here> => {
-  const clock = virtualClock()
-  const setting = open({ clock, ...options })
-  const mounted = await mounts[mount](setting.collector)
-  onTestFinished(async () => {
-    await mounted.close()
-    await clock.run(setting.collector.close({ timeout: 0 }))
-    expect(clock.pending()).toBe(0)
-  })
-  return { clock, ...setting, ...mounted }
-}
+import { ask, basic, dial, open, post, start, track } from './kit.ts'
 
 const body = JSON.stringify({ batch: [track('a')] })
 
@@ -27,7 +10,7 @@ const headOf = (length: number, more = ''): string =>
   `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('wk:')}\r\nContent-Type: application/json\r\n${more}Content-Length: ${String(length)}\r\n\r\n`
 
 /** Sends the start of a body, and waits until the collector waits for the rest. */
-const begin = async ({ port, clock }: Here, text: string, uploads = 1): Promise<Line> => {
+const begin = async ({ port, clock }: Awaited<ReturnType<typeof start>>, text: string, uploads = 1) => {
   const line = await dial(port)
   line.write(headOf(body.length) + text)
   await until(() => clock.pending() >= uploads)

@@ -7,11 +7,8 @@ import { memoryOutbox } from '../../src/outbox/index.ts'
 import type { Event } from '../../src/event/index.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { newFolder } from '../support/folder.ts'
-import { ask, track } from './kit.ts'
+import { postTracks, track } from './kit.ts'
 import { receiverOf } from '../support/http.ts'
-
-const post = (collector: Collector, ...ids: ReadonlyArray<string>): Promise<Response> =>
-  ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
 
 const sources = [{ id: 'web', writeKey: 'wk' }]
 
@@ -79,7 +76,9 @@ it('whenFull: refuse counts events that are still being written to the folder', 
   const { url } = await failing()
   const collector = openFolders(newFolder(), url, ['a'], { whenFull: 'refuse' }, 10)
   const answers = await Promise.all(
-    [0, 8].map((from) => post(collector, ...Array.from({ length: 8 }, (_, at) => `m${String(from + at)}`))),
+    [0, 8].map((from) =>
+      postTracks(collector, ...Array.from({ length: 8 }, (_, at) => `m${String(from + at)}`)),
+    ),
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 503])
   expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })

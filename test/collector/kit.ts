@@ -2,41 +2,30 @@
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import { expect, onTestFinished } from 'vitest'
 import { createCollector, type CollectorSettings } from '../../src/collector/index.ts'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import { memory, type MemorySink } from '../../src/sink/memory.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { Event } from '../../src/event/index.ts'
 import type { Payload } from '../../src/index.ts'
 import { listen, until } from '../support/http.ts'
 
-/** A collector that listens. */
-export interface Mounted {
-  readonly port: number
-  readonly url: string
-  readonly close: () => Promise<void>
-}
-
-const listening = async (server: Server): Promise<Mounted> => {
+const listening = async (server: Server) => {
   const { port, close } = await listen(server)
   return { port, url: `http://127.0.0.1:${String(port)}`, close }
 }
 
-export const onServer = (listener: Parameters<typeof createServer>[1]): Promise<Mounted> =>
-  listening(createServer(listener))
+export const onServer = (listener: Parameters<typeof createServer>[1]) => listening(createServer(listener))
+export type Mounted = Awaited<ReturnType<typeof onServer>>
 
-export const mounts: Readonly<Record<'listener' | 'handle', (collector: Collector) => Promise<Mounted>>> = {
-  listener: ({ listener }) => onServer(listener),
+const mounts = {
+  listener: ({ listener }: Collector) => onServer(listener),
   // It makes a node:http server by default.
-  handle: ({ handle }) => listening(createAdaptorServer({ fetch: handle }) as Server),
+  handle: ({ handle }: Collector) => listening(createAdaptorServer({ fetch: handle }) as Server),
 }
 
 export const basic = (user: string): string => `Basic ${Buffer.from(user).toString('base64')}`
-
-export interface Reply {
-  readonly status: number
-  readonly headers: Headers
-  readonly body: unknown
-}
 
 /** Posts a body; text goes as it is, everything else as JSON. */
 export const post = async (
@@ -44,7 +33,7 @@ export const post = async (
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
   method = 'POST',
-): Promise<Reply> => {
+) => {
   const raw = typeof body === 'string' || body instanceof Uint8Array
   const response = await fetch(url, {
     method,
@@ -53,7 +42,8 @@ export const post = async (
     redirect: 'manual',
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
+  const answer: unknown = text === '' ? '' : JSON.parse(text)
+  return { status: response.status, headers: response.headers, body: answer }
 }
 
 /** Asks a collector without a server. Text and bytes go as they are. */
@@ -106,14 +96,6 @@ export const dial = (port: number): Promise<Line> =>
     })
   })
 
-export interface Setting {
-  readonly collector: Collector
-  readonly sink: MemorySink<Payload<Event>>
-  readonly outcomes: DestinationOutcome[]
-  /** The ids of the outcomes. */
-  readonly ids: () => ReadonlyArray<string>
-}
-
 export const settings = (sink: MemorySink<Payload<Event>>): CollectorSettings => ({
   sources: [
     { id: 'web', writeKey: 'wk', deletions: true },
@@ -123,15 +105,33 @@ export const settings = (sink: MemorySink<Payload<Event>>): CollectorSettings =>
   destinations: [{ name: 'Own', sources: ['web', 'off', 'keeping'], sink }],
 })
 
-export const open = (options: CollectorOptions = {}): Setting => {
+export const open = (options: CollectorOptions = {}) => {
   const sink = memory<Payload<Event>>()
   const collector = createCollector(settings(sink), { logger: false, ...options })
   const outcomes: DestinationOutcome[] = []
   collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
   return { collector, sink, outcomes, ids: () => outcomes.map(({ outcome }) => outcome.item.id) }
 }
+export type Setting = ReturnType<typeof open>
+
+/** A collector that listens until the end of the test. */
+export const start = async (mount: keyof typeof mounts, options: CollectorOptions = {}) => {
+  const clock = virtualClock()
+  const setting = open({ clock, ...options })
+  const mounted = await mounts[mount](setting.collector)
+  onTestFinished(async () => {
+    await mounted.close()
+    await clock.run(setting.collector.close({ timeout: 0 }))
+    expect(clock.pending()).toBe(0)
+  })
+  return { clock, ...setting, ...mounted }
+}
 
 export const track = (messageId: string, more: object = {}): object => ({
   ...{ type: 'track', userId: 'u', event: 'Seen', messageId },
   ...more,
 })
+
+/** Posts a batch of tracks with these ids. */
+export const postTracks = (collector: Collector, ...ids: ReadonlyArray<string>) =>
+  ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })

@@ -40,10 +40,7 @@ const calls = {
 const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 
 /** The calls arrived once each: signed, and as webhook bodies. */
-const check = async (
-  { collector, receiver }: Awaited<ReturnType<typeof start>>,
-  library: string,
-): Promise<void> => {
+const check = async ({ collector, receiver }: Awaited<ReturnType<typeof start>>, library: string) => {
   await collector.idle()
   const bodies = receiver.received.map(({ body, headers }) => {
     expect(verifyRaw(SECRET, body, String(headers['x-signature']))._tag).toBe('Right')

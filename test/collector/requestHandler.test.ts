@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { ask, basic, mounts, open, post, track, type Mounted, type Setting } from './kit.ts'
+import { describe, expect, it } from 'vitest'
+import { ask, basic, open, post, start, track } from './kit.ts'
 
 const batch = (...messages: ReadonlyArray<unknown>): object => ({ batch: messages })
 
@@ -21,11 +21,7 @@ describe('a path', () => {
   })
 })
 
-interface Wrong {
-  readonly what: string
-  readonly status: number
-  /** Part of the reason. */
-  readonly reason: string
+interface Sent {
   /** Default /v1/batch. */
   readonly path?: string
   readonly method?: string
@@ -35,12 +31,14 @@ interface Wrong {
   readonly answers?: Readonly<Record<string, string>>
 }
 
-const wrong = (
-  what: string,
-  status: number,
-  reason: string,
-  request: Omit<Wrong, 'what' | 'status' | 'reason'>,
-): Wrong => ({ what, status, reason, ...request })
+/** `reason`: a part of it. */
+const wrong = (what: string, status: number, reason: string, sent: Sent) => ({
+  what,
+  status,
+  reason,
+  ...sent,
+})
+type Wrong = ReturnType<typeof wrong>
 
 const good = batch(track('a'))
 const bomb = gzipSync(Buffer.alloc(100_000_000, 0x20))
@@ -133,16 +131,6 @@ const wrongRequests: ReadonlyArray<Wrong> = [
     body: track('big', text(32_768)),
   }),
 ]
-
-const start = async (mount: keyof typeof mounts): Promise<Setting & Mounted> => {
-  const setting = open()
-  const mounted = await mounts[mount](setting.collector)
-  onTestFinished(async () => {
-    await mounted.close()
-    await setting.collector.close({ timeout: 0 })
-  })
-  return { ...setting, ...mounted }
-}
 
 describe.each(['listener', 'handle'] as const)('requests to %s', (mount) => {
   it('that are wrong are answered with their status and reason, and the connection stays usable', async () => {

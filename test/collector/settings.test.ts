@@ -1,11 +1,10 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createCollector, decodeCollectorSettings, ConfigError } from '../../src/collector/index.ts'
-import type { CollectorSettings } from '../../src/collector/index.ts'
-import type { CollectorOptions } from '../../src/collector/collector.ts'
+import type { CollectorSettings, CollectorOptions } from '../../src/collector/index.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { faultPaths, pathsIn } from '../support/faults.ts'
+import { faultPaths, pathsIn, thrown } from '../support/faults.ts'
 import { ask, basic } from './kit.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
@@ -72,14 +71,10 @@ describe('the settings of a collector', () => {
     expect(decoded._tag).toBe('Right')
     expect(inspect(decoded, { depth: 9 }) + JSON.stringify(decoded)).not.toContain('s3cr3t')
     expect(inspect(createCollector(right), { depth: 9, showHidden: true })).not.toContain('s3cr3t')
-    try {
-      createCollector(withSource({ writeKey: ' wk-s3cr3t' }) as never)
-      expect.unreachable()
-    } catch (error) {
-      expect(error).toBeInstanceOf(ConfigError)
-      expect(inspect(error)).toMatch(/sources\[0\].writeKey must not begin or end with white space/)
-      expect(inspect(error)).not.toContain('s3cr3t')
-    }
+    const error = thrown(() => createCollector(withSource({ writeKey: ' wk-s3cr3t' }) as never))
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(inspect(error)).toMatch(/sources\[0\].writeKey must not begin or end with white space/)
+    expect(inspect(error)).not.toContain('s3cr3t')
   })
 
   it('take a write key as a Secret', async () => {
@@ -105,18 +100,8 @@ describe('the options of a collector', () => {
   const wrong = {
     ...{ maxMessageBytes: 1.5, uploadTimeout: -1, maxUploadBytes: NaN, maxInFlight: 0 },
     ...{ messageIdHeader: 'not a header', maxBodyBytes: Infinity, nope: 1, whenfull: 'refuse' },
-    ...{
-      whenFull: 'x',
-      onEvent: 5,
-      newId: 5,
-      random: 0.5,
-      orderBy: 'userId',
-      outbox: { path: 'x' },
-      logger: true,
-      clock: null,
-      retry: {},
-    },
-    ...{ egress: 'x', statuses: 5, timeout: '5' },
+    ...{ whenFull: 'x', onEvent: 5, newId: 5, random: 0.5, orderBy: 'userId', outbox: { path: 'x' } },
+    ...{ logger: true, clock: null, retry: {}, egress: 'x', statuses: 5, timeout: '5' },
   }
   it.each(Object.entries<unknown>(wrong))('are refused by name: %s %o', (name, value) =>
     expect(optionPaths({ [name]: value })).toEqual([name]),

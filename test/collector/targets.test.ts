@@ -1,14 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createCollector } from '../../src/collector/createCollector.ts'
-import type { CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import { refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import type { Event } from '../../src/event/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { sharedStore, type SharedStore } from '../support/sharedStore.ts'
-import { ask, track } from './kit.ts'
+import { postTracks, track } from './kit.ts'
+import { createCollector, type CollectorOptions, type DestinationOutcome } from '../../src/collector/index.ts'
 
 type Delivery = Payload<Event>
 const sources = [{ id: 'web', writeKey: 'wk' }]
@@ -34,9 +33,6 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
   return { clock, collector, events, outcomes, ended }
 }
 
-const post = ({ collector }: ReturnType<typeof start>, ...ids: ReadonlyArray<string>): Promise<Response> =>
-  ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
-
 describe('outboxes of a collector', () => {
   it('are waited for: the answer comes when everything is stored', async () => {
     const stores = new Map<string, SharedStore<Delivery>>()
@@ -52,7 +48,7 @@ describe('outboxes of a collector', () => {
       return entries().length + ended.length
     })
     let status: number | undefined
-    void post(world, 'm1', 'm2').then((response) => (status = response.status))
+    void postTracks(world.collector, 'm1', 'm2').then((response) => (status = response.status))
     await world.clock.advance(19)
     expect([...stored.map((count) => count()), status]).toEqual([2, 0, undefined])
     await world.clock.advance(1)
@@ -76,7 +72,7 @@ describe('outboxes of a collector', () => {
     const world = start(() => ({
       outbox: (name) => ({ ...memoryOutbox<Delivery>(), ...(name === 'A' ? broken : {}) }),
     }))
-    const response = await post(world, 'm1')
+    const response = await postTracks(world.collector, 'm1')
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
     expect(await response.json()).toMatchObject({ reason: 'it could not be stored: try again' })
     expect(world.collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { NotStored: 1 } })
@@ -103,7 +99,7 @@ describe('outboxes of a collector', () => {
       1e6,
     )
     let status: number | undefined
-    void post(world, 'm1', 'm2').then((response) => (status = response.status))
+    void postTracks(world.collector, 'm1', 'm2').then((response) => (status = response.status))
     await world.clock.advance(29)
     expect([dead, status]).toEqual([[], undefined])
     await world.clock.advance(1)
@@ -114,9 +110,9 @@ describe('outboxes of a collector', () => {
 describe('a full destination', () => {
   it('makes dead letters, which redrive sends', async () => {
     const world = start(() => ({ maxCount: 1 }), 1_000)
-    expect((await post(world, 'm1')).status).toBe(200)
+    expect((await postTracks(world.collector, 'm1')).status).toBe(200)
     await world.clock.advance(10)
-    expect((await post(world, 'm2')).status).toBe(200)
+    expect((await postTracks(world.collector, 'm2')).status).toBe(200)
     expect(world.outcomes[1]?.outcome).toMatchObject({ attempts: 0, failure: refused('noRoom') })
     await world.clock.advance(1_000)
     expect(await world.collector.redrive('B')).toBe(1)
@@ -129,8 +125,8 @@ describe('a full destination', () => {
     'refuses the whole request with whenFull: refuse and %j',
     async (bound) => {
       const world = start(() => ({ ...bound, whenFull: 'refuse' }), 1_000)
-      expect((await post(world, 'm1')).status).toBe(200)
-      const response = await post(world, 'm2')
+      expect((await postTracks(world.collector, 'm1')).status).toBe(200)
+      const response = await postTracks(world.collector, 'm2')
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
       expect(world.collector.stats()).toMatchObject({ accepted: 1, refused: 1, reasons: { Full: 1 } })
     },
@@ -148,7 +144,7 @@ it('a collector logs refusals and unknown keys', async () => {
 it('a collector logs what a subscriber throws as a Defect', async () => {
   const world = start()
   world.collector.outcomes$.subscribe(() => expect.unreachable())
-  await post(world, 'm1')
+  await postTracks(world.collector, 'm1')
   await world.clock.advance(10)
   expect(world.events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
 })

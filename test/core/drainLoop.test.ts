@@ -1,28 +1,26 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { drainLoop } from '../../src/core/drainLoop.ts'
 
-describe('drainLoop', () => {
-  it('runs again after a call from within, and never inside itself', () => {
-    const log: string[] = []
-    let left = 3
-    const loop = drainLoop(() => {
-      log.push('begin')
-      if (left-- > 0) loop.run()
-      log.push('end')
-    })
-    loop.run()
-    expect(log).toEqual(['begin', 'end', 'begin', 'end', 'begin', 'end', 'begin', 'end'])
-    expect(loop.isRunning()).toBe(false)
+it('runs again after a call from within, and never inside itself', () => {
+  const log: string[] = []
+  let left = 3
+  const loop = drainLoop(() => {
+    log.push('begin')
+    if (left-- > 0) loop.run()
+    log.push('end')
   })
+  loop.run()
+  expect(log).toEqual(['begin', 'end', 'begin', 'end', 'begin', 'end', 'begin', 'end'])
+  expect(loop.isRunning()).toBe(false)
+})
 
-  it('runs at the next call after its work threw', () => {
-    let calls = 0
-    const loop = drainLoop(() => {
-      if (calls++ === 0) throw new RangeError('Maximum call stack size exceeded')
-    })
-    expect(() => loop.run()).toThrow(RangeError)
-    expect(loop.isRunning()).toBe(false)
-    loop.run()
-    expect(calls).toBe(2)
+it('runs at the next call after its work threw', () => {
+  let calls = 0
+  const loop = drainLoop(() => {
+    if (calls++ === 0) throw new RangeError('Maximum call stack size exceeded')
   })
+  expect(() => loop.run()).toThrow(RangeError)
+  expect(loop.isRunning()).toBe(false)
+  loop.run()
+  expect(calls).toBe(2)
 })

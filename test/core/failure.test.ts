@@ -1,8 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
-import { notAll, refused, retryable, partlyFailed, wasStarted } from '../../src/core/failure.ts'
-import type { Failure } from '../../src/core/failure.ts'
+import { notAll, refused, retryable, partlyFailed, wasStarted, type Failure } from '../../src/core/failure.ts'
 
 const taken = right({ sink: 'a', status: 200 })
 const no = left(refused('status', { status: 400 }))
@@ -10,30 +9,27 @@ const later = left(retryable('status', { status: 503 }))
 const asks = (notBefore: number): Failure => retryable('status', { notBefore })
 const cause = (failure: Failure) => ({ sink: 'a', failure })
 
-describe('earliestRetry', () =>
-  it.each<[string, Failure, number | undefined]>([
-    ['NaN alone', asks(NaN), 0],
-    ['NaN first in a first success', allFailed([cause(asks(NaN)), cause(refused('status'))]), 0],
-    ['NaN last in a first success', allFailed([cause(asks(5)), cause(asks(NaN))]), 0],
-    ['NaN in a batch', partlyFailed([left(asks(NaN)), left(asks(7))]), 0],
-    ['moments of a batch', partlyFailed([taken, left(asks(9)), left(asks(7)), no]), 7],
-    ['nothing to retry in a batch', partlyFailed([taken, no]), undefined],
-    ['an empty batch', partlyFailed([]), undefined],
-  ])('of %s', (_, failure, expected) => expect(earliestRetry(failure)).toBe(expected)))
+it.each<[string, Failure, number | undefined]>([
+  ['NaN alone', asks(NaN), 0],
+  ['NaN first in a first success', allFailed([cause(asks(NaN)), cause(refused('status'))]), 0],
+  ['NaN last in a first success', allFailed([cause(asks(5)), cause(asks(NaN))]), 0],
+  ['NaN in a batch', partlyFailed([left(asks(NaN)), left(asks(7))]), 0],
+  ['moments of a batch', partlyFailed([taken, left(asks(9)), left(asks(7)), no]), 7],
+  ['nothing to retry in a batch', partlyFailed([taken, no]), undefined],
+  ['an empty batch', partlyFailed([]), undefined],
+])('earliestRetry of %s', (_, failure, expected) => expect(earliestRetry(failure)).toBe(expected))
 
-describe('wasStarted', () => {
-  const held = left(retryable('held', { notBefore: 5 }))
-  const late = left(retryable('late'))
-  const full = left(retryable('queueFull'))
-  it.each<[string, Failure, boolean]>([
-    ['held', retryable('held'), false],
-    ['a batch that was held and late everywhere', partlyFailed([held, late, full]), false],
-    ['a batch of which one was refused', partlyFailed([held, no]), true],
-    ['a batch of which one was taken', partlyFailed([taken, late]), true],
-    ['a batch of which one failed', partlyFailed([late, later]), true],
-    ['a batch in a first success', allFailed([cause(partlyFailed([held])), cause(retryable('late'))]), false],
-  ])('of %s', (_, failure, expected) => expect(wasStarted(failure)).toBe(expected))
-})
+const held = left(retryable('held', { notBefore: 5 }))
+const late = left(retryable('late'))
+const full = left(retryable('queueFull'))
+it.each<[string, Failure, boolean]>([
+  ['held', retryable('held'), false],
+  ['a batch that was held and late everywhere', partlyFailed([held, late, full]), false],
+  ['a batch of which one was refused', partlyFailed([held, no]), true],
+  ['a batch of which one was taken', partlyFailed([taken, late]), true],
+  ['a batch of which one failed', partlyFailed([late, later]), true],
+  ['a batch in a first success', allFailed([cause(partlyFailed([held])), cause(retryable('late'))]), false],
+])('wasStarted of %s', (_, failure, expected) => expect(wasStarted(failure)).toBe(expected))
 
 describe('carried', () => {
   const lastFailure = partlyFailed([taken, no, later])

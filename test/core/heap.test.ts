@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { it } from 'vitest'
 import { heap } from '../../src/core/heap.ts'
-import { same } from '../support/check.ts'
+import { same, forAll } from '../support/check.ts'
 
 /** Few keys, so that many are equal. */
 const key = fc.oneof(
@@ -19,32 +19,28 @@ const command = fc.oneof(
 )
 const commands = fc.array(command, { maxLength: 20, size: 'max' })
 
-describe('heap', () => {
-  it('hands out the lowest key first, and equal keys in the order in which they came; drain empties it', () =>
-    fc.assert(
-      fc.property(commands, (all) => {
-        const real = heap<number>()
-        let held: ReadonlyArray<{ readonly key: number; readonly item: number }> = []
-        let pushed = 0
-        for (let round = 0; round < 2; round++) {
-          for (const each of all) {
-            const keys = typeof each === 'number' ? [] : each
-            const added = keys.map((one) => ({ key: one, item: pushed++ }))
-            for (const { key: one, item } of added) real.push(one, item)
-            // Sorting keeps the order of equal keys.
-            held = [...held, ...added].toSorted((a, b) => (a.key === b.key ? 0 : a.key - b.key))
-            const count = typeof each === 'number' ? each : 0
-            same(
-              Array.from({ length: count }, () => real.pop()),
-              Array.from({ length: count }, (_, at) => held[at]?.item),
-            )
-            held = held.slice(count)
-            same([real.size(), real.peekKey(), real.peek()], [held.length, held[0]?.key, held[0]?.item])
-          }
-          same(new Set(real.drain()), new Set(held.map(({ item }) => item)))
-          same([real.size(), real.peekKey(), real.peek(), real.pop()], [0, undefined, undefined, undefined])
-          held = []
-        }
-      }),
-    ))
-})
+it('hands out the lowest key first, and equal keys in the order in which they came; drain empties it', () =>
+  forAll(commands, (all) => {
+    const real = heap<number>()
+    let held: ReadonlyArray<{ readonly key: number; readonly item: number }> = []
+    let pushed = 0
+    for (let round = 0; round < 2; round++) {
+      for (const each of all) {
+        const keys = typeof each === 'number' ? [] : each
+        const added = keys.map((one) => ({ key: one, item: pushed++ }))
+        for (const { key: one, item } of added) real.push(one, item)
+        // Sorting keeps the order of equal keys.
+        held = [...held, ...added].toSorted((a, b) => (a.key === b.key ? 0 : a.key - b.key))
+        const count = typeof each === 'number' ? each : 0
+        same(
+          Array.from({ length: count }, () => real.pop()),
+          Array.from({ length: count }, (_, at) => held[at]?.item),
+        )
+        held = held.slice(count)
+        same([real.size(), real.peekKey(), real.peek()], [held.length, held[0]?.key, held[0]?.item])
+      }
+      same(new Set(real.drain()), new Set(held.map(({ item }) => item)))
+      same([real.size(), real.peekKey(), real.peek(), real.pop()], [0, undefined, undefined, undefined])
+      held = []
+    }
+  }))

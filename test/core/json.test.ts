@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { jsonFault } from '../../src/core/json.ts'
 import { same } from '../support/check.ts'
 import { character } from '../../src/testing/laws/texts.ts'
@@ -33,26 +33,24 @@ const edited = fc
     return text.slice(0, at) + put + text.slice(at + cut)
   })
 
-describe('jsonFault', () => {
-  it('finds a fault exactly where JSON.parse does not accept the text', () =>
-    fc.assert(fc.property(edited, (text) => same(jsonFault(text) === undefined, isJson(text)))))
+it('finds a fault exactly where JSON.parse does not accept the text', () =>
+  fc.assert(fc.property(edited, (text) => same(jsonFault(text) === undefined, isJson(text)))))
 
-  it.each<[string, number]>([
-    ...Object.entries({
-      '': 0,
-      '{"a":1': 6,
-      '{"a":1,}': 7,
-      "{'a':1}": 1,
-      '{"a" 1}': 5,
-      '[1,]': 3,
-      '[1 2]': 3,
-    }),
-    ...Object.entries({ '[': 1, '{} {}': 3, '"abc': 4, '"a\tb"': 2, '"\\x"': 1, '"\\u12g4"': 1, trUe: 0 }),
-    ...Object.entries({ '01': 1, '-': 0, '1.e5': 1, ' NaN': 1, '[1}': 2 }),
-  ])('finds in %j the character %i', (text, at) => expect(jsonFault(text)).toBe(at))
+it.each<[string, number]>([
+  ...Object.entries({
+    '': 0,
+    '{"a":1': 6,
+    '{"a":1,}': 7,
+    "{'a':1}": 1,
+    '{"a" 1}': 5,
+    '[1,]': 3,
+    '[1 2]': 3,
+  }),
+  ...Object.entries({ '[': 1, '{} {}': 3, '"abc': 4, '"a\tb"': 2, '"\\x"': 1, '"\\u12g4"': 1, trUe: 0 }),
+  ...Object.entries({ '01': 1, '-': 0, '1.e5': 1, ' NaN': 1, '[1}': 2 }),
+])('finds in %j the character %i', (text, at) => expect(jsonFault(text)).toBe(at))
 
-  it('goes through a million brackets', () => expect(jsonFault('['.repeat(1_000_000))).toBe(1_000_000))
+it('goes through a million brackets', () => expect(jsonFault('['.repeat(1_000_000))).toBe(1_000_000))
 
-  it('goes through a long string with escapes', () =>
-    expect(jsonFault(`"${'\\n'.repeat(5_000_000)}`)).toBe(10_000_001))
-})
+it('goes through a long string with escapes', () =>
+  expect(jsonFault(`"${'\\n'.repeat(5_000_000)}`)).toBe(10_000_001))

@@ -103,12 +103,10 @@ describe('decodeOptions', () => {
   })
 })
 
-describe('checkOptions', () =>
-  it('throws one ConfigError with every fault', () => {
-    const check = (): unknown =>
-      checkOptions('client options', options, { name: 'a', maxCount: 'many', host: 1 })
-    expect(check).toThrow(ConfigError)
-    expect(check).toThrow(
-      'Invalid client options: maxCount must be a whole number from 1, not "many"; unknown option "host"',
-    )
-  }))
+it('checkOptions throws one ConfigError with every fault', () => {
+  const check = () => checkOptions('client options', options, { name: 'a', maxCount: 'many', host: 1 })
+  expect(check).toThrow(ConfigError)
+  expect(check).toThrow(
+    'Invalid client options: maxCount must be a whole number from 1, not "many"; unknown option "host"',
+  )
+})

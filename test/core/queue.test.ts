@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { queue, serialQueue } from '../../src/core/queue.ts'
-import { same } from '../support/check.ts'
+import { same, forAll } from '../support/check.ts'
 
 /** Some counts beside the sizes at which the ring changes: 16 slots at first, and a smaller ring after more than 1,024. */
 const count = fc.oneof(fc.nat({ max: 20 }), fc.constantFrom(15, 16, 17, 1_024, 1_025), fc.nat({ max: 3_000 }))
@@ -12,25 +12,23 @@ const commands = fc.array(fc.record({ do: fc.constantFrom('push', 'shift', 'shif
 
 describe('queue', () => {
   it('hands out what an array hands out', () =>
-    fc.assert(
-      fc.property(commands, (all) => {
-        const real = queue<number>()
-        const held: number[] = []
-        let pushed = 0
-        for (const each of all) {
-          if (each.do === 'drain') same(real.drain(), held.splice(0))
-          for (let n = 0; n < each.count; n++) {
-            if (each.do === 'shift') same(real.shift(), held.shift())
-            if (each.do !== 'push') continue
-            real.push(pushed)
-            held.push(pushed++)
-          }
-          same([real.size(), real.peek()], [held.length, held[0]])
+    forAll(commands, (all) => {
+      const real = queue<number>()
+      const held: number[] = []
+      let pushed = 0
+      for (const each of all) {
+        if (each.do === 'drain') same(real.drain(), held.splice(0))
+        for (let n = 0; n < each.count; n++) {
+          if (each.do === 'shift') same(real.shift(), held.shift())
+          if (each.do !== 'push') continue
+          real.push(pushed)
+          held.push(pushed++)
         }
-        same(real.drain(), held)
-        same([real.size(), real.peek(), real.shift()], [0, undefined, undefined])
-      }),
-    ))
+        same([real.size(), real.peek()], [held.length, held[0]])
+      }
+      same(real.drain(), held)
+      same([real.size(), real.peek(), real.shift()], [0, undefined, undefined])
+    }))
 
   it('can hold undefined and count it', () => {
     const line = queue<string | undefined>()
@@ -39,13 +37,12 @@ describe('queue', () => {
   })
 })
 
-describe('serialQueue', () =>
-  it('runs a task that is added within a task after it', () => {
-    const log: string[] = []
-    const { take, busy } = serialQueue()
-    take(() => {
-      take((name: string) => log.push(name), 'second')
-      log.push(`first, busy ${String(busy())}`)
-    }, undefined)
-    expect([log, busy()]).toEqual([['first, busy true', 'second'], false])
-  }))
+it('serialQueue runs a task that is added within a task after it', () => {
+  const log: string[] = []
+  const { take, busy } = serialQueue()
+  take(() => {
+    take((name: string) => log.push(name), 'second')
+    log.push(`first, busy ${String(busy())}`)
+  }, undefined)
+  expect([log, busy()]).toEqual([['first, busy true', 'second'], false])
+})

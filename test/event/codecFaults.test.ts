@@ -2,11 +2,7 @@ import * as t from 'io-ts'
 import { expect, it } from 'vitest'
 import { textsIn } from '../support/decoded.ts'
 
-const Port = t.brand(
-  t.number,
-  (n): n is t.Branded<number, { readonly Port: symbol }> => n > 0 && n < 65_536,
-  'Port',
-)
+const Port = t.refinement(t.number, (n) => n > 0 && n < 65_536, 'Port')
 
 const Members = t.type({
   a: t.string,

@@ -12,6 +12,7 @@ import { instant } from '../../src/testing/laws/jsonValues.ts'
 import { anyInput } from '../arbitraries/unreadable.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { character, sizedAround, textOfSize, utf16Text } from '../../src/testing/laws/texts.ts'
+import { throwing, forAll } from '../support/check.ts'
 
 interface Track {
   readonly type: 'track'
@@ -27,12 +28,11 @@ const many: BatchPayload<Track> = {
   closedBy: 'end',
 }
 
-describe('bodyOf', () =>
-  it('is the text of an event, and the members of a batch in their frame', () => {
-    expect(bodyOf(one, 0)).toBe(one.text)
-    expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
-    expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
-  }))
+it('bodyOf is the text of an event, and the members of a batch in their frame', () => {
+  expect(bodyOf(one, 0)).toBe(one.text)
+  expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
+  expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
+})
 
 it('makes random UUIDs of version 4, each digit of which takes all of its values', () => {
   const ids = Array.from({ length: 2_000 }, newId)
@@ -114,21 +114,19 @@ const texts = fc.array(
 
 describe('bytesOf', () => {
   it('is the body in UTF-8, with as many bytes as the payload says', () =>
-    fc.assert(
-      fc.property(
-        texts,
-        fc.constantFrom(jsonArrayFrame, sentAt, { prefix: '', suffix: '' }),
-        fc.date({ min: new Date(0), max: new Date(Date.UTC(9999, 11, 31)), noInvalidDate: true }),
-        (bodies, frame, date) => {
-          const now = date.getTime()
-          const events = bodies.map((body) => payloadOf(body))
-          for (const payload of [batchOf(events, frame), ...events.slice(0, 1)]) {
-            const bytes = bytesOf(payload, now)
-            expect(bytes.length).toBe(payload.byteLength)
-            expect(bytes).toEqual(Buffer.from(bodyOf(payload, now)))
-          }
-        },
-      ),
+    forAll(
+      texts,
+      fc.constantFrom(jsonArrayFrame, sentAt, { prefix: '', suffix: '' }),
+      fc.date({ min: new Date(0), max: new Date(Date.UTC(9999, 11, 31)), noInvalidDate: true }),
+      (bodies, frame, date) => {
+        const now = date.getTime()
+        const events = bodies.map((body) => payloadOf(body))
+        for (const payload of [batchOf(events, frame), ...events.slice(0, 1)]) {
+          const bytes = bytesOf(payload, now)
+          expect(bytes.length).toBe(payload.byteLength)
+          expect(bytes).toEqual(Buffer.from(bodyOf(payload, now)))
+        }
+      },
     ))
 
   it('makes a new buffer each time', () => {
@@ -159,9 +157,7 @@ describe('bytesOf', () => {
   })
 })
 
-const bomb = (): never => {
-  throw new Error('hunter2')
-}
+const bomb = throwing('hunter2')
 
 it.each<readonly [string, unknown, string]>([
   ['undefined', undefined, 'could not be written as JSON'],
@@ -177,51 +173,44 @@ it.each<readonly [string, unknown, string]>([
 })
 
 it('takes a body of exactly the limit, and not one byte more', () =>
-  fc.assert(
-    fc.property(
-      anyEvent,
-      fc
-        .constantFrom(Limits.bodyBytes, Limits.callBytes, 20_000)
-        .chain((limit) => fc.tuple(fc.constant(limit), sizedAround(limit))),
-      (each, [limit, size]) => {
-        const over = size.bytes - limit
-        const start = { ...toWebhookBody(each), pad: '' }
-        const bytes = size.bytes - Buffer.byteLength(JSON.stringify(start))
-        const body = { ...start, pad: textOfSize({ ...size, bytes }) }
-        const payload = encodePayload('m', each, body, limit)
-        expect(isRight(payload)).toBe(over <= 0)
-        if (isRight(payload))
-          expect(payload.right).toEqual({
-            ...{ id: 'm', items: [each], text: JSON.stringify(body) },
-            byteLength: size.bytes,
-          })
-        else
-          expect(payload.left).toEqual({ _tag: 'TooLarge', limit, size: limit + over, id: 'm', input: each })
-      },
-    ),
+  forAll(
+    anyEvent,
+    fc
+      .constantFrom(Limits.bodyBytes, Limits.callBytes, 20_000)
+      .chain((limit) => fc.tuple(fc.constant(limit), sizedAround(limit))),
+    (each, [limit, size]) => {
+      const over = size.bytes - limit
+      const start = { ...toWebhookBody(each), pad: '' }
+      const bytes = size.bytes - Buffer.byteLength(JSON.stringify(start))
+      const body = { ...start, pad: textOfSize({ ...size, bytes }) }
+      const payload = encodePayload('m', each, body, limit)
+      expect(isRight(payload)).toBe(over <= 0)
+      if (isRight(payload))
+        expect(payload.right).toEqual({
+          ...{ id: 'm', items: [each], text: JSON.stringify(body) },
+          byteLength: size.bytes,
+        })
+      else expect(payload.left).toEqual({ _tag: 'TooLarge', limit, size: limit + over, id: 'm', input: each })
+    },
   ))
 
 it('never throws, and what it writes is a fixed point whose bytes are its text', () =>
-  fc.assert(
-    fc.property(anyInput, (make) => {
-      const payload = encodePayload('m', 'the item', make())
-      if (isLeft(payload)) return
-      const { text: sent, byteLength } = payload.right
-      expect(JSON.stringify(JSON.parse(sent))).toBe(sent)
-      expect(Buffer.from(sent).toString()).toBe(sent)
-      expect(Buffer.byteLength(sent)).toBe(byteLength)
-    }),
-  ))
+  forAll(anyInput, (make) => {
+    const payload = encodePayload('m', 'the item', make())
+    if (isLeft(payload)) return
+    const { text: sent, byteLength } = payload.right
+    expect(JSON.stringify(JSON.parse(sent))).toBe(sent)
+    expect(Buffer.from(sent).toString()).toBe(sent)
+    expect(Buffer.byteLength(sent)).toBe(byteLength)
+  }))
 
 it('a frame with sentAt has the same size at every time of sending', () => {
   const empty = (now: number): string => bodyOf({ ...batchOf([]), frame: trackingFrame }, now)
   const time = fc.oneof(instant, fc.constantFrom(NaN, Infinity, 1e300, 253_402_300_800_000), fc.double())
-  fc.assert(
-    fc.property(time, (now) => {
-      expect(Buffer.byteLength(empty(now))).toBe(frameBytes(trackingFrame))
-      expect(JSON.parse(empty(now))).toEqual({ batch: [], sentAt: expect.any(String) })
-    }),
-  )
+  forAll(time, (now) => {
+    expect(Buffer.byteLength(empty(now))).toBe(frameBytes(trackingFrame))
+    expect(JSON.parse(empty(now))).toEqual({ batch: [], sentAt: expect.any(String) })
+  })
   expect(empty(Date.UTC(2024, 1, 29, 12))).toBe('{"batch":[],"sentAt":"2024-02-29T12:00:00.000Z"}')
   expect([frameBytes(jsonArrayFrame), frameBytes({ prefix: '{"é":[', suffix: ']}' })]).toEqual([2, 9])
 })

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { trackingText } from '../../src/event/trackingMessage.ts'
-import { callOf, Event, ParsedEvent, toTrackingMessage } from '../../src/event/index.ts'
-import type { Call, Tracked } from '../../src/event/index.ts'
+import { trackingText, type Tracked } from '../../src/event/trackingMessage.ts'
+import { callOf, Event, ParsedEvent, toTrackingMessage, type Call } from '../../src/event/index.ts'
 import { anyEvent } from '../../src/testing/laws/events.ts'
 import { decoded } from '../support/decoded.ts'
+import { forAll } from '../support/check.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }
 const timestamp = '2024-02-29T12:00:00.000Z'
@@ -20,8 +20,7 @@ const tracked = (call: unknown): Tracked => {
 const written = (call: Record<string, unknown>): string =>
   JSON.stringify(toTrackingMessage(tracked({ messageId: 'm', timestamp, ...call }), library))
 
-const read = (call: Record<string, unknown>): Record<string, unknown> =>
-  JSON.parse(written(call)) as Record<string, unknown>
+const read = (call: Record<string, unknown>) => JSON.parse(written(call)) as Record<string, unknown>
 const base = { messageId: 'm', timestamp, context: { library } }
 const track = { type: 'track', anonymousId: 'a', event: 'E' }
 
@@ -67,15 +66,13 @@ describe('a message of the convention', () => {
   })
 
   it('decodes to the same event, but for the library', () =>
-    fc.assert(
-      fc.property(anyEvent.filter(isTracked), (each) => {
-        const message = toTrackingMessage(each, library)
-        const { context } = message
-        expect(callOf(decoded(ParsedEvent, JSON.parse(JSON.stringify(message))))).toEqual(
-          callOf({ ...each, context } as Event) satisfies Call,
-        )
-      }),
-    ))
+    forAll(anyEvent.filter(isTracked), (each) => {
+      const message = toTrackingMessage(each, library)
+      const { context } = message
+      expect(callOf(decoded(ParsedEvent, JSON.parse(JSON.stringify(message))))).toEqual(
+        callOf({ ...each, context } as Event) satisfies Call,
+      )
+    }))
 
   it('the spliced text is byte for byte that of JSON.stringify', () => {
     const odd = fc.constantFrom(
@@ -85,11 +82,8 @@ describe('a message of the convention', () => {
     const left = fc.constantFrom(undefined, Symbol('left out'), () => 1)
     const data = fc.dictionary(text, fc.oneof(left, fc.jsonValue()), { maxKeys: 3 })
     const own = fc.record({ library: fc.oneof(left, fc.jsonValue(), fc.constant({ name: 'mine' })) })
-    const context = fc.oneof(
-      data,
-      own,
-      fc.tuple(data, own, data).map((all) => Object.assign({}, ...all)),
-    )
+    const both = fc.tuple(data, own, data).map((all) => Object.assign({}, ...all))
+    const context = fc.oneof(data, own, both)
     const given = fc.record({ name: text, version: text })
     const changes = fc.record(
       { ...{ messageId: text, userId: text, event: text, groupId: text, name: text, previousId: text } },
@@ -99,11 +93,9 @@ describe('a message of the convention', () => {
       { context, properties: data, traits: data, integrations: data },
       { requiredKeys: [] },
     )
-    fc.assert(
-      fc.property(anyEvent.filter(isTracked), changes, parts, given, (event, texts, parts, library) => {
-        for (const each of [event, { ...event, ...texts }, { ...event, ...texts, ...parts }] as Tracked[])
-          expect(trackingText(library)(each)).toBe(JSON.stringify(toTrackingMessage(each, library)))
-      }),
-    )
+    forAll(anyEvent.filter(isTracked), changes, parts, given, (event, texts, parts, library) => {
+      for (const each of [event, { ...event, ...texts }, { ...event, ...texts, ...parts }] as Tracked[])
+        expect(trackingText(library)(each)).toBe(JSON.stringify(toTrackingMessage(each, library)))
+    })
   })
 })

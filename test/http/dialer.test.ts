@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Cancel } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Dial, dialer } from '../../src/http/dialer.ts'
 import { guardOf, type Egress, guardedLookup } from '../../src/http/egress.ts'
@@ -14,12 +13,7 @@ const dialTo = (url: string, { egress, lookup }: { egress?: Egress; lookup?: Loo
   return dialer(new URL(url), guard, guardedLookup(guard, lookup), {}, 5_000, clock, true)
 }
 
-interface Dialled {
-  readonly answers: Array<Error | Socket>
-  readonly cancel: Cancel
-}
-
-const start = (dial: Dial): Dialled => {
+const start = (dial: Dial) => {
   const answers: Array<Error | Socket> = []
   const cancel = dial((error, socket) => answers.push(error ?? socket))
   return { answers, cancel }

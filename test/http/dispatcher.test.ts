@@ -1,11 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Agent, MockAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { onlyAttempt, refused } from '../../src/index.ts'
+import { refused } from '../../src/index.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
-import { subscribeTo } from '../../src/sink/layer.ts'
-import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+import { deliverOnce, hear, payloadOf } from '../sink/deliverOnce.ts'
 import { receiverOf } from '../support/http.ts'
+import { throwing } from '../support/check.ts'
 
 const ORIGIN = 'http://receiver.example'
 const payload = payloadOf('{"a":1}')
@@ -30,9 +30,7 @@ const next = (agent: MockAgent) => agent.get(ORIGIN).intercept({ path: '/hook', 
 describe('a dispatcher of the host', () => {
   it('H7: a request that throws on the spot costs its item, and frees its place', async () => {
     const agent = mocked()
-    agent.dispatch = () => {
-      throw new Error('thrown on the spot')
-    }
+    agent.dispatch = throwing('thrown on the spot')
     const hook = hookOver(agent, { connections: 1 })
     for (let n = 0; n < 3; n++) {
       const { verdicts } = await deliverOnce(hook, payload)
@@ -66,11 +64,7 @@ describe('a dispatcher of the host', () => {
     const receiver = await receiverOf(() => ({ do: 'silence' }))
     const agent = new Agent()
     const hook = webhook({ url: receiver.url, dispatcher: agent, timeout: Infinity })
-    const cancel = subscribeTo(hook)(payload, onlyAttempt, {
-      next: () => undefined,
-      complete: () => undefined,
-      error: () => undefined,
-    })
+    const { cancel } = hear(hook, payload)
     await receiver.arrived(1)
     cancel()
     await hook.close({ timeout: 10 })

@@ -1,9 +1,10 @@
 import { Resolver } from 'node:dns/promises'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { makeLookup } from '../../src/http/lookup.ts'
 import { newFolder } from '../support/folder.ts'
+import { throwing } from '../support/check.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
@@ -31,46 +32,42 @@ const world = (four: (name: string) => Promise<string[]>, six = four) => {
 
 const yes = () => Promise.resolve(['8.8.8.8'])
 const no = (code: string) => () => Promise.reject(failed(code))
-const broken = () => {
-  throw failed('EMFILE')
-}
+const broken = throwing(failed('EMFILE'))
 
-describe('a look-up', () => {
-  it.each([
-    ['of both families', yes, () => Promise.resolve(['2606:4700::1']), '8.8.8.8/4,2606:4700::1/6', false],
-    ['of one family', no('ENODATA'), () => Promise.resolve(['2606:4700::1']), '2606:4700::1/6', false],
-    ['of one family, the other silent', yes, no('ETIMEOUT'), '8.8.8.8/4', false],
-    ['that name servers do not know', no('ENOTFOUND'), no('ENOTFOUND'), '10.0.0.1/4', true],
-    ['without name servers', no('ECONNREFUSED'), no('ECONNREFUSED'), '10.0.0.1/4', true],
-    ['of silent name servers', no('ETIMEOUT'), no('ETIMEOUT'), '10.0.0.1/4', true],
-    ['that cannot be asked', broken, broken, 'EMFILE', false],
-    ['of silent servers behind them', no('ESERVFAIL'), no('ENODATA'), '10.0.0.1/4', true],
-  ])('%s', async (_, four, six, expected, isSystemAsked) => {
-    const { asked, find } = world(four, six)
-    expect(await find('a.example')).toBe(expected)
-    expect(asked).toEqual(isSystemAsked ? ['a.example'] : [])
-  })
+it.each([
+  ['of both families', yes, () => Promise.resolve(['2606:4700::1']), '8.8.8.8/4,2606:4700::1/6', false],
+  ['of one family', no('ENODATA'), () => Promise.resolve(['2606:4700::1']), '2606:4700::1/6', false],
+  ['of one family, the other silent', yes, no('ETIMEOUT'), '8.8.8.8/4', false],
+  ['that name servers do not know', no('ENOTFOUND'), no('ENOTFOUND'), '10.0.0.1/4', true],
+  ['without name servers', no('ECONNREFUSED'), no('ECONNREFUSED'), '10.0.0.1/4', true],
+  ['of silent name servers', no('ETIMEOUT'), no('ETIMEOUT'), '10.0.0.1/4', true],
+  ['that cannot be asked', broken, broken, 'EMFILE', false],
+  ['of silent servers behind them', no('ESERVFAIL'), no('ENODATA'), '10.0.0.1/4', true],
+])('a look-up %s', async (_, four, six, expected, isSystemAsked) => {
+  const { asked, find } = world(four, six)
+  expect(await find('a.example')).toBe(expected)
+  expect(asked).toEqual(isSystemAsked ? ['a.example'] : [])
+})
 
-  it.each(['localhost', 'in-hosts.example', 'OTHER.example'])('asks the system alone for %s', async (name) =>
-    expect(await world(yes).find(name)).toBe('10.0.0.1/4'),
-  )
+it.each(['localhost', 'in-hosts.example', 'OTHER.example'])('asks the system alone for %s', async (name) =>
+  expect(await world(yes).find(name)).toBe('10.0.0.1/4'),
+)
 
-  it('five silent name servers delay no other name, and occupy one thread (H4)', async () => {
-    const { asked, find } = world((name) => (name.startsWith('silent') ? no('ETIMEOUT')() : yes()))
-    void find('silent0.example')
-    // Each reads the file of hosts first, and these reads may end in another order.
-    await vi.waitUntil(() => asked.length > 0, { interval: 1 })
-    const others = [1, 2, 3, 4].map((at) => find(`silent${String(at)}.example`))
-    expect(await Promise.all(others)).toEqual(others.map(() => 'EAI_AGAIN'))
-    expect(await find('a.example')).toBe('8.8.8.8/4,8.8.8.8/6')
-    expect(await find('localhost')).toBe('10.0.0.1/4')
-    expect(asked).toEqual(['silent0.example', 'localhost'])
-  })
+it('five silent name servers delay no other name, and occupy one thread (H4)', async () => {
+  const { asked, find } = world((name) => (name.startsWith('silent') ? no('ETIMEOUT')() : yes()))
+  void find('silent0.example')
+  // Each reads the file of hosts first, and these reads may end in another order.
+  await vi.waitUntil(() => asked.length > 0, { interval: 1 })
+  const others = [1, 2, 3, 4].map((at) => find(`silent${String(at)}.example`))
+  expect(await Promise.all(others)).toEqual(others.map(() => 'EAI_AGAIN'))
+  expect(await find('a.example')).toBe('8.8.8.8/4,8.8.8.8/6')
+  expect(await find('localhost')).toBe('10.0.0.1/4')
+  expect(asked).toEqual(['silent0.example', 'localhost'])
+})
 
-  it('connections that are made at once share one', async () => {
-    const { asked, find } = world(no('ENOTFOUND'))
-    expect(await Promise.all([find('a.example'), find('a.example')])).toEqual(['10.0.0.1/4', '10.0.0.1/4'])
-    await find('a.example')
-    expect(asked).toEqual(['a.example', 'a.example'])
-  })
+it('connections that are made at once share one', async () => {
+  const { asked, find } = world(no('ENOTFOUND'))
+  expect(await Promise.all([find('a.example'), find('a.example')])).toEqual(['10.0.0.1/4', '10.0.0.1/4'])
+  await find('a.example')
+  expect(asked).toEqual(['a.example', 'a.example'])
 })

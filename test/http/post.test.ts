@@ -114,37 +114,33 @@ it('the body of an answer comes before the end if it is whole and not larger tha
   expect(receiver.accepted()).toBe(2)
 })
 
-describe('a cancel leaves no socket', () => {
-  it('inside the verdict', async () => {
-    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
-    const request = start(clientTo(receiver.url), { onVerdict: () => request.cancel() })
-    await request.decided
-    await until(() => receiver.connections() === 0)
-    expect(request.events).toHaveLength(1)
-  })
+it('a cancel leaves no socket inside the verdict', async () => {
+  const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+  const request = start(clientTo(receiver.url), { onVerdict: () => request.cancel() })
+  await request.decided
+  await until(() => receiver.connections() === 0)
+  expect(request.events).toHaveLength(1)
 })
 
-describe('close', () => {
-  it('aborts at its timeout, on the clock that it is given; what it aborts may be retried', async () => {
-    const receiver = await receive(() => ({ do: 'silence' }))
-    const clock = virtualClock()
-    const client = clientTo(receiver.url)
-    const all = [start(client), start(client)]
-    await receiver.arrived(2)
-    let closed = 0
-    const closing = [30_000, 20_000]
-      .map((timeout) => client.close({ timeout, clock }))
-      .map((each) => each.then(() => closed++))
-    clock.tick(19_999)
-    await clock.settle()
-    expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
-    clock.tick(1)
-    await Promise.all(closing)
-    const left = { _tag: 'Retryable', reason: 'network', detail: 'the close of the sink cut its request' }
-    for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
-    expect(clock.pending()).toBe(0)
-    await client.close({ timeout: 0 })
-  })
+it('close aborts at its timeout, on the clock that it is given; what it aborts may be retried', async () => {
+  const receiver = await receive(() => ({ do: 'silence' }))
+  const clock = virtualClock()
+  const client = clientTo(receiver.url)
+  const all = [start(client), start(client)]
+  await receiver.arrived(2)
+  let closed = 0
+  const closing = [30_000, 20_000]
+    .map((timeout) => client.close({ timeout, clock }))
+    .map((each) => each.then(() => closed++))
+  clock.tick(19_999)
+  await clock.settle()
+  expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
+  clock.tick(1)
+  await Promise.all(closing)
+  const left = { _tag: 'Retryable', reason: 'network', detail: 'the close of the sink cut its request' }
+  for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
+  expect(clock.pending()).toBe(0)
+  await client.close({ timeout: 0 })
 })
 
 describe('undici is loaded at the first request', () => {

@@ -181,16 +181,10 @@ const verbOf = (parts: ReadonlyArray<Fate>, { outbox, maxCount }: World): Verb =
 const laws = lawTable(world, play, {
   'K1 each message is answered once, also after a close; one that was lost is not': (trace, { messages }) => {
     const counts = trace.readAt.map((_, id) => trace.answers.filter((each) => each.id === id).length)
-    same(
-      counts,
-      counts.map((_, id) => (messages[id]?.isGone === true ? 0 : 1)),
-    )
+    for (const [id, count] of counts.entries()) same(count, messages[id]?.isGone === true ? 0 : 1)
   },
   'K2 a message is acked after all of it was delivered, stored or skipped': ({ answers }) =>
-    same(
-      answers.filter(({ verb, isSafe }) => verb === 'ack' && !isSafe),
-      [],
-    ),
+    holds(!answers.some(({ verb, isSafe }) => verb === 'ack' && !isSafe), 'an ack too early'),
   'K3 the worst end of its parts is the answer, in a batch each by its place': ({ answers }, asked) => {
     for (const { id, verb } of asked.cut === null ? answers : [])
       same([id, verb], [id, verbOf(asked.messages[id]?.fates ?? [], asked)])
@@ -200,10 +194,7 @@ const laws = lawTable(world, play, {
   'K5 extends each message in its time until it is answered': (trace, { messages, extendEvery }) => {
     for (const [id, from] of trace.readAt.entries()) {
       const mine = trace.extended.flatMap(([of, at]) => (of === id ? [at - from] : []))
-      same(
-        mine,
-        mine.map((_, n) => (n + 1) * extendEvery),
-      )
+      for (const [n, at] of mine.entries()) same(at, (n + 1) * extendEvery)
       const lived = (trace.answers.find((each) => each.id === id)?.at ?? from) - from
       const isRight = mine.length >= Math.ceil(lived / extendEvery) - 1 && mine.length <= lived / extendEvery
       holds(messages[id]?.isGone === true ? mine.length === 0 : isRight, `${mine.length} in ${lived} ms`)

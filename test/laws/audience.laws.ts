@@ -115,11 +115,7 @@ export const audienceLaws = (play: Play, { value, absent }: Kind): ReadonlyArray
     law(
       'A2 each sync names the given state to be stored, whatever becomes of it later',
       fc.tuple(state, states),
-      ([previous, all]) =>
-        same(
-          play(previous, all).map((each) => each.state),
-          all,
-        ),
+      ([previous, all]) => play(previous, all).forEach((each, at) => same(each.state, all[at])),
     ),
   ]
 }

@@ -61,12 +61,7 @@ const NO: Verdict = left(refused('rejected', { status: 200 }))
 const LATER: Verdict = left(retryable('busy', { notBefore: 5 }))
 
 /** What the receiver says to these members; for a defect without a verdict, nothing. */
-const judge = (
-  world: World,
-  members: ReadonlyArray<number>,
-  request: number,
-  attempt: number,
-): Verdict | undefined => {
+const judge = (world: World, members: ReadonlyArray<number>, request: number, attempt: number) => {
   const upset = world.upsets[request]
   if (upset === '503' || upset === '429')
     return left(retryable('status', { status: Number(upset), notBefore: request }))
@@ -195,8 +190,7 @@ const expectedOf = ({ world, attempts }: Trace, now: Played) => {
   return { requests, members: members.map((verdict) => verdict ?? left(last)), late }
 }
 
-const verdictIn = ({ heard }: Played): Verdict | undefined =>
-  heard.find(({ what }) => what === 'next')?.verdict
+const verdictIn = ({ heard }: Played) => heard.find(({ what }) => what === 'next')?.verdict
 
 /** Without the words for people. */
 const plain = (verdict: Verdict): unknown =>
@@ -204,11 +198,10 @@ const plain = (verdict: Verdict): unknown =>
 
 export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => play(make, world), {
   'B1 the requests are those of plain bisection': (trace: Trace) => {
-    for (const played of trace.attempts)
-      same(
-        played.calls.map(({ item }) => item.items),
-        expectedOf(trace, played).requests,
-      )
+    for (const played of trace.attempts) {
+      const requests = played.calls.map(({ item }) => item.items)
+      same(requests, expectedOf(trace, played).requests)
+    }
   },
   'B2 each member has its own verdict, by position': (trace) => {
     for (const played of trace.attempts) {
@@ -234,10 +227,8 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
       same(Buffer.from(bytesOf(item, 0)).toString(), bodyOf(item, 0))
       holds(item.frame === batch.frame, 'another frame')
       holds(item.id === batch.id && item.closedBy === batch.closedBy, 'another batch')
-      same(
-        item.members,
-        item.items.map((member) => batch.members[member]),
-      )
+      const members = item.items.map((member) => batch.members[member])
+      same(item.members, members)
       if (item.items.length === trace.world.count) holds(item === batch, 'a copy of the batch')
     }
   },

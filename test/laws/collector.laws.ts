@@ -137,11 +137,10 @@ const play = async (create: CreateCollector, given: World) => {
     const { Invalid, TooLarge, Full } = reasons
     const enabled = Object.values(destinations).map((each) => each.enabled)
     counts.push({ received, accepted, refused, unrouted, deletions, Invalid, TooLarge, Full, enabled })
-    const sums = Object.values(sources).map((each) => [each.received, each.accepted + each.refused])
-    same(
-      sums.reduce(([a = 0, b = 0], [c = 0, d = 0]) => [a + c, b + d], [0, 0]),
-      [received, received],
-    )
+    const sum = (of: (source: (typeof sources)[string]) => number) =>
+      Object.values(sources).reduce((total, each) => total + of(each), 0)
+    const sums = [sum((each) => each.received), sum((each) => each.accepted + each.refused)]
+    same(sums, [received, received])
   }
   const closed = collector.close({ timeout: 0 })
   await clock.advance(100_000)

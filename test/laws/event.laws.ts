@@ -13,7 +13,7 @@ import { anyEvent, invalidCallOf, trackingCallOf } from '../../src/testing/laws/
 import { instant, key } from '../../src/testing/laws/jsonValues.ts'
 import { forwardedOf } from '../arbitraries/forwarded.ts'
 import { SECRET, anyInput } from '../arbitraries/unreadable.ts'
-import { holds, same } from '../support/check.ts'
+import { forAll, holds, same } from '../support/check.ts'
 import { decoded, faultsIn, pathsIn } from '../support/decoded.ts'
 import { mutated } from '../support/mutated.ts'
 
@@ -51,8 +51,7 @@ const momentText = fc
   })
 
 /** The places of its faults. */
-const wrongIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =>
-  [...new Set(pathsIn(codec, input))].sort(byText)
+const wrongIn = (codec: t.Mixed, input: unknown) => [...new Set(pathsIn(codec, input))].sort(byText)
 
 /** Without what was filled in, since the codecs of the kinds have the clock and the ids of the machine. */
 const filledIn = (event: Event, call: unknown): object =>
@@ -103,41 +102,29 @@ const isLossless = (value: unknown): boolean => {
   }
 }
 
-const law =
-  <A>(values: fc.Arbitrary<A>, check: (value: A) => void): (() => void) =>
-  () =>
-    fc.assert(fc.property(values, check))
-
 describe.each([
   ['copied', eventCodec(options)],
   ['owned', eventCodec({ ...options, owned: true })],
 ] as const)('the laws of events that are %s', (_, codec) => {
-  it(
-    'a canonical event is a call, and loses nothing on its way in',
-    law(anyEvent, (event) => same(decoded(codec, structuredClone(event)), event)),
-  )
+  it('a canonical event is a call, and loses nothing on its way in', () =>
+    forAll(anyEvent, (event) => same(decoded(codec, structuredClone(event)), event)))
 
-  it(
-    'a call becomes the canonical event that the rules say',
-    law(trackingCallOf(), ({ call, event }) => {
+  it('a call becomes the canonical event that the rules say', () =>
+    forAll(trackingCallOf(), ({ call, event }) => {
       const filledIn = { timestamp: new Date(NOW).toISOString(), messageId: 'new-id' }
       same(decoded(codec, call), { ...filledIn, ...event })
-    }),
-  )
+    }))
 
-  it(
-    'EV5 a moment keeps its instant, cut to milliseconds',
-    law(momentText, ({ text, millis }) => {
+  it('EV5 a moment keeps its instant, cut to milliseconds', () =>
+    forAll(momentText, ({ text, millis }) => {
       const call = { type: 'track', userId: 'u', event: 'e', timestamp: text }
       if (millis < -62_167_219_200_000 || millis > 253_402_300_799_999)
         same(wrongIn(codec, call), ['timestamp'])
       else same(decoded(codec, call).timestamp, new Date(millis).toISOString())
-    }),
-  )
+    }))
 
-  it(
-    'EV7 every fault is named at once, with its path and without its value',
-    law(faulty, ({ call, paths }) => {
+  it('EV7 every fault is named at once, with its path and without its value', () =>
+    forAll(faulty, ({ call, paths }) => {
       same(wrongIn(codec, call), [...paths].sort(byText))
       const said = faultsIn(codec, call).map(({ message }) => message)
       same(said.length, paths.length)
@@ -145,61 +132,50 @@ describe.each([
         holds(!message.includes(SECRET), `says the value: ${message}`)
         holds(/^(must|is|has|holds|contains|could)\b/.test(message), message)
       }
-    }),
-  )
+    }))
 
   const calls = [trackingCallOf().map(({ call }) => call), faulty.map(({ call }) => call), careless]
-  it(
-    'the reader and the codecs of the kinds answer alike',
-    law(fc.oneof(...calls), (call) => {
+  it('the reader and the codecs of the kinds answer alike', () =>
+    forAll(fc.oneof(...calls), (call) => {
       const wrong = wrongIn(kinds, call)
       same(wrong, wrongIn(codec, call))
       if (wrong.length === 0) same(filledIn(decoded(kinds, call), call), filledIn(decoded(codec, call), call))
-    }),
-  )
+    }))
 
   const odd = fc.object({ key, withBoxedValues: true, withDate: true, withNullPrototype: true, maxDepth: 4 })
-  it(
-    'EV9 what is taken in is what JSON would have made of it',
-    law(odd, (properties) => {
+  it('EV9 what is taken in is what JSON would have made of it', () =>
+    forAll(odd, (properties) => {
       const call = { type: 'track', userId: 'u', event: 'e', properties }
       if (faultsIn(codec, call).length > 0) holds(!isLossless(properties), 'refused, though JSON keeps it')
       else same((decoded(codec, call) as Track).properties, JSON.parse(JSON.stringify(properties)))
-    }),
-  )
+    }))
 })
 
-it(
-  'EV8 what the caller changes afterwards changes nothing',
-  law(fc.tuple(anyEvent, fc.nat()), ([event, seed]) => {
+it('EV8 what the caller changes afterwards changes nothing', () =>
+  forAll(fc.tuple(anyEvent, fc.nat()), ([event, seed]) => {
     const call: unknown = structuredClone(event)
     const got = decoded(EventCodec, call)
     const body = toWebhookBody(got)
     const text = JSON.stringify(body)
     mutated(call, seed)
     same([got, JSON.stringify(body)], [event, text])
-  }),
-)
+  }))
 
-it(
-  'EV2, BY1 a body has its members and no others, and its text is a fixed point',
-  law(anyEvent, (event) => {
+it('EV2, BY1 a body has its members and no others, and its text is a fixed point', () =>
+  forAll(anyEvent, (event) => {
     const body = toWebhookBody(event)
     holds(WireBody.is(body), 'it is no body')
     const text = JSON.stringify(body)
     same(JSON.stringify(JSON.parse(text)), text)
     same(decoded(WebhookBody, JSON.parse(text)), forwardedOf(event))
-  }),
-)
+  }))
 
-it(
-  'the codec of events never throws, gives faults or plain data, and says nothing of what was thrown',
-  law(anyInput, (make) => {
+it('the codec of events never throws, gives faults or plain data, and says nothing of what was thrown', () =>
+  forAll(anyInput, (make) => {
     EventCodec.is(make())
     const read = EventCodec.decode(make())
     const faults = isLeft(read) ? faultsOf(read.left) : []
     expect(faults.length > 0).toBe(isLeft(read))
     expect(JSON.stringify(faults)).not.toContain(SECRET)
     if (isRight(read)) expect(Object.values(read.right).every(isJson)).toBe(true)
-  }),
-)
+  }))

@@ -1,12 +1,11 @@
 /** TP2, TP3: errors at any of the calls that a part makes stop it not, and its accounts stay exact. */
 import * as fc from 'fast-check'
 import { Observable, config } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { retryable } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
-import type { Clock, Sink, Verdict, Totals } from '../../src/index.ts'
+import { type Clock, type Sink, type Verdict, type Totals, retryable } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { Drawn } from '../support/check.ts'
 import { parts } from '../support/parts.ts'
@@ -115,33 +114,28 @@ const askedNoMore: World = {
   faults: [6, 7].map((call) => ['nextDue', call]),
 }
 
-describe('a part whose calls throw', () => {
-  // RxJS throws what the subscriber of a pipeline throws, later, where nothing catches it.
-  beforeAll(() => void (config.onUnhandledError = () => undefined))
-  afterAll(() => void (config.onUnhandledError = null))
+// RxJS throws what the subscriber of a pipeline throws, later, where nothing catches it.
+beforeAll(() => void (config.onUnhandledError = () => undefined))
+afterAll(() => void (config.onUnhandledError = null))
 
-  it('delivers everything that it accepted, once, and counts it', { timeout: 60_000 }, () =>
-    fc.assert(
-      fc.asyncProperty(world, async (given) => {
-        const { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft } =
-          await play(given)
-        expect(outcomes.toSorted()).toEqual(accepted.map((id) => `Delivered ${id}`).toSorted())
-        expect(accepted.length + refused).toBe(given.items.length)
-        expect(stats).toMatchObject({
-          accepted: accepted.length,
-          delivered: accepted.length,
-          waiting: 0,
-          refused,
-        })
-        expect(idle.waiting).toBe(0)
-        expect({ totals, abandoned }).toMatchObject({ totals: { delivered: accepted.length }, abandoned: [] })
-        expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0)
-        expect(timersLeft).toEqual([])
-      }),
-      {
-        numRuns: runs(3),
-        examples: [[askedNoMore]],
-      },
-    ),
-  )
-})
+it('a part whose calls throw delivers what it accepted, once, and counts it', { timeout: 60_000 }, () =>
+  fc.assert(
+    fc.asyncProperty(world, async (given) => {
+      const { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft } =
+        await play(given)
+      expect(outcomes.toSorted()).toEqual(accepted.map((id) => `Delivered ${id}`).toSorted())
+      expect(accepted.length + refused).toBe(given.items.length)
+      expect(stats).toMatchObject({
+        accepted: accepted.length,
+        delivered: accepted.length,
+        waiting: 0,
+        refused,
+      })
+      expect(idle.waiting).toBe(0)
+      expect({ totals, abandoned }).toMatchObject({ totals: { delivered: accepted.length }, abandoned: [] })
+      expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0)
+      expect(timersLeft).toEqual([])
+    }),
+    { numRuns: runs(3), examples: [[askedNoMore]] },
+  ),
+)

@@ -1,10 +1,9 @@
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { onlyAttempt, type Sink, type Verdict, type Payload } from '../../src/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { healthy, loopbackReceiver, scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import type { Misbehaviour } from '../../src/testing/index.ts'
-import type { FaultScript, Receiver } from '../../src/testing/index.ts'
+import type { FaultScript, Receiver, Misbehaviour } from '../../src/testing/index.ts'
 import { faultScript } from '../../src/testing/laws/faultScript.ts'
 import { deliverOnce } from '../sink/deliverOnce.ts'
 import { batch, openSockets, until } from '../support/http.ts'
@@ -56,19 +55,14 @@ type Deliver = (
 ) => Promise<unknown>
 
 /** One sink to a path of its own and one delivery for each fault; the last one meets a healthy receiver. */
-const play = async (
-  faults: FaultScript,
-  open: (url: string) => Sink<Payload<unknown>>,
-  deliver: Deliver,
-): Promise<ReadonlyArray<unknown>> => {
+const play = async (faults: FaultScript, open: (url: string) => Sink<Payload<unknown>>, deliver: Deliver) => {
   const path = `/${String(paths++)}`
   scripts.set(path, [...faults])
   const sink = open(receiver.url + path.slice(1))
   const seen: unknown[] = []
   for (const each of [...faults, healthy]) {
     const before = receiver.received.length
-    const arrived = (): Promise<void> =>
-      until(() => receiver.received.slice(before).some((one) => one.path === path))
+    const arrived = () => until(() => receiver.received.slice(before).some((one) => one.path === path))
     seen.push(await deliver(sink, expected(each, sink.name), arrived))
   }
   await sink.close({ timeout: 0 })
@@ -76,30 +70,28 @@ const play = async (
   return seen
 }
 
-describe('whatever the receiver does', () => {
-  it('a webhook has at most one verdict, that of a scripted sink in memory, and leaves no connection', async () => {
-    const clock = virtualClock()
-    const deliver: Deliver = async (sink, { verdict, stalls }, arrived) => {
-      const silent = async (): Promise<void> => {
-        await arrived()
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
-      const cut = verdict === undefined ? silent() : 'after the verdict'
-      const { verdicts, end } = await deliverOnce(sink, batch('a'), {
-        attempt: { ...onlyAttempt, clock },
-        ...(stalls !== 'never' && { cut }),
-      })
-      const wanted = verdict === undefined ? [] : [shown(verdict)]
-      expect([verdicts.map(shown), end]).toEqual([wanted, stalls === 'never' ? 'complete' : 'cancelled'])
+it('whatever the receiver does, a webhook has at most one verdict, that of a scripted sink in memory, and leaves no connection', async () => {
+  const clock = virtualClock()
+  const deliver: Deliver = async (sink, { verdict, stalls }, arrived) => {
+    const silent = async (): Promise<void> => {
+      await arrived()
+      await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    // Ten scripts at a time.
-    const group = fc.array(script, { minLength: 10, maxLength: 10, size: 'max' })
-    await fc.assert(
-      fc.asyncProperty(group, async (all) => {
-        await Promise.all(all.map((faults) => play(faults, (url) => webhook({ url }), deliver)))
-        await until(() => receiver.connections() === 0)
-      }),
-      { numRuns: runs(0.1), endOnFailure: true },
-    )
-  }, 180_000)
-})
+    const cut = verdict === undefined ? silent() : 'after the verdict'
+    const { verdicts, end } = await deliverOnce(sink, batch('a'), {
+      attempt: { ...onlyAttempt, clock },
+      ...(stalls !== 'never' && { cut }),
+    })
+    const wanted = verdict === undefined ? [] : [shown(verdict)]
+    expect([verdicts.map(shown), end]).toEqual([wanted, stalls === 'never' ? 'complete' : 'cancelled'])
+  }
+  // Ten scripts at a time.
+  const group = fc.array(script, { minLength: 10, maxLength: 10, size: 'max' })
+  await fc.assert(
+    fc.asyncProperty(group, async (all) => {
+      await Promise.all(all.map((faults) => play(faults, (url) => webhook({ url }), deliver)))
+      await until(() => receiver.connections() === 0)
+    }),
+    { numRuns: runs(0.1), endOnFailure: true },
+  )
+}, 180_000)

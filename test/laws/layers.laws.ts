@@ -9,6 +9,7 @@ import { networkSink, type SinkItem } from '../../src/testing/laws/sinkWorld.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { batchOf, type Batch } from '../support/batches.ts'
 import { runs } from '../support/runs.ts'
+import { throwing } from '../support/check.ts'
 
 /** A sink as a host would write it. */
 const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
@@ -16,16 +17,14 @@ const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
 const silent = (): void => {}
 
 /** A bisection as a layer over items: the item with the value n is a batch of n % 5 + 1 members. */
-const bisecting =
-  (only: ReadonlyArray<number>) =>
-  (sink: Sink<SinkItem>): Sink<SinkItem> => {
-    let last: SinkItem = { id: '', value: 0 }
-    const inside = contramap((_batch: Batch) => last)(sink)
-    return contramap((item: SinkItem) => {
-      last = item
-      return batchOf((item.value % 5) + 1)
-    })(withBisection({ only })(inside))
-  }
+const bisecting = (only: ReadonlyArray<number>) => (sink: Sink<SinkItem>) => {
+  let last: SinkItem = { id: '', value: 0 }
+  const inside = contramap((_batch: Batch) => last)(sink)
+  return contramap((item: SinkItem) => {
+    last = item
+    return batchOf((item.value % 5) + 1)
+  })(withBisection({ only })(inside))
+}
 
 const passive: Readonly<Record<string, MakeLayer>> = {
   'withTimeout, with time enough': () => withTimeout({ timeout: 1_000_000 }),
@@ -57,12 +56,7 @@ const busy: Readonly<Record<string, MakeLayer>> = {
     withConcurrency({ concurrency: 1, by: (item: unknown) => JSON.stringify(item) }),
   withRetryAfterGate: () => withRetryAfterGate(),
   withBisection: () => bisecting([410]),
-  'withObserver that throws': () =>
-    withObserver({
-      onEvent: () => {
-        throw new Error('planted')
-      },
-    }),
+  'withObserver that throws': () => withObserver({ onEvent: throwing('planted') }),
   'first success alone': () => (sink) => firstSuccess([sink]),
   'first success beside one that wins': beside({ verdict: right({ sink: 'other' }), after: 10, rest: 40 }),
   'first success beside one that throws': beside({ defect: new Error('planted'), after: 5 }),

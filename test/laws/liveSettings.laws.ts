@@ -1,6 +1,6 @@
 /** Laws of a destination whose URLs change while it runs. */
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { it } from 'vitest'
 import { refused, retryable, type Verdict, type Payload } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { Event } from '../../src/event/index.ts'
@@ -111,5 +111,4 @@ export const liveLaws = lawTable(world, play, {
   },
 })
 
-describe('a destination whose settings change', () =>
-  it('keeps its laws', () => fc.assert(liveLaws.all(openOver))))
+it('a destination whose settings change keeps its laws', () => fc.assert(liveLaws.all(openOver)))

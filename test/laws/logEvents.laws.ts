@@ -5,13 +5,11 @@ import * as t from 'io-ts'
 import { firstValueFrom, from, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { deliver, encode, failover, firstSuccess, mapRight, refused, retryable } from '../../src/index.ts'
-import { sink } from '../../src/index.ts'
 import { splitRight, toAll, validate, withConcurrency, withObserver, withTimeout } from '../../src/index.ts'
-import type { Payload, Sink } from '../../src/index.ts'
+import { type Payload, type Sink, sink, type Totals } from '../../src/index.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { show } from '../../src/core/failure.ts'
 import { storedEvents } from '../../src/destination/record.ts'
-import type { Totals } from '../../src/core/outcome.ts'
 import type { Event, TrackCall } from '../../src/event/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
@@ -59,8 +57,7 @@ export const countsOf = (told: ReadonlyArray<LogEvent>): typeof NOTHING => {
 const attemptsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
   told.flatMap((each) => (each._tag === 'Attempted' ? [`${each.sink} ${String(each.number)}`] : []))
 
-const attemptsLost = ({ told, asked }: Life): boolean =>
-  attemptsIn(told).toSorted().join() !== asked.toSorted().join()
+const attemptsLost = ({ told, asked }: Life) => attemptsIn(told).toSorted().join() !== asked.toSorted().join()
 
 const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
   const path = newFolder()

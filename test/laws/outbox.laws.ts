@@ -5,10 +5,8 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { files, pushed, pushing } from '../support/brokenVersions.ts'
 import { outboxLaws, registerLaws, reportOf, type OutboxLawOptions } from '../../src/testing/laws/index.ts'
 
-registerLaws(
-  { test },
-  outboxLaws(({ clock, bounds }) => memoryOutbox({ ...bounds, clock })),
-)
+const laws = outboxLaws(({ clock, bounds }) => memoryOutbox({ ...bounds, clock }))
+registerLaws({ test }, laws)
 
 registerLaws({ test: (name, run) => test(`on a scripted disk: ${name}`, run) }, outboxLaws(files()))
 

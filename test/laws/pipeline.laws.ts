@@ -33,10 +33,7 @@ const combined: Readonly<
   'all of two': (_, { sinks }) => toAll(sinks(2, 'all')),
   'failover from all of two': (_, { sinks }) => failover([toAll(sinks(2, 'all')), ...sinks(1)]),
   'a route by user': (_, { sinks }) =>
-    route({
-      keyOf: (payload: Payload<Event>) => payload.items[0].userId,
-      open: () => sinks(1)[0],
-    }),
+    route({ keyOf: (payload: Payload<Event>) => payload.items[0].userId, open: () => sinks(1)[0] }),
   'a circuit breaker': (sink) => withCircuitBreaker({ failures: 2, openTimeout: 1_000 })(sink),
   'a limit of the rate': (sink) => withRateLimit({ perSecond: 1 })(sink),
   deduplication: (sink) => withDedupe<Payload<Event>>({ keyOf: ({ id }) => id, keyTimeout: 60_000 })(sink),

@@ -3,9 +3,8 @@ import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/index.ts'
-import { Monoid, capDelay, deadline } from '../../src/policy/index.ts'
+import { Monoid, capDelay, deadline, type RetryPolicy } from '../../src/policy/index.ts'
 import { fullJitter, limitRetries, respectRetryAfter, standard } from '../../src/policy/index.ts'
-import type { RetryPolicy } from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
 import type { Law } from '../../src/testing/laws/index.ts'
@@ -19,10 +18,8 @@ describe('step', () => registerLaws({ test: it }, policyLaws(policyFor)))
 describe('standard', () => {
   const limits = { maxRetries: null, within: 14_400_000, retryAfter: true }
   const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, ...limits }
-  registerLaws(
-    { test: it },
-    policyLaws(() => standard, asked),
-  )
+  const laws = policyLaws(() => standard, asked)
+  registerLaws({ test: it }, laws)
 })
 
 const world = fc.record({

@@ -152,8 +152,7 @@ const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
   return { asks, ended: store.ended, accepted, samples, timersLeft: clock.pending() }
 }
 
-const of = (asks: ReadonlyArray<Ask>, item: number): ReadonlyArray<Ask> =>
-  asks.filter((ask) => ask.item === item)
+const of = (asks: ReadonlyArray<Ask>, item: number) => asks.filter((ask) => ask.item === item)
 
 const laws = lawTable(world, play, {
   'Y1 every accepted item ends as exactly one outcome, crashes or not': ({ ended, accepted }) => {

@@ -7,10 +7,7 @@ import { deliverAll, type Ran, type Said, stepsOf, type Trace } from './deliveri
 
 export type MakeGate = (most: number) => Layer
 
-const world = fc.record({
-  most: fc.constantFrom(0, 10, 60, 3_600_000),
-  steps: stepsOf(fc.nat(20)),
-})
+const world = fc.record({ most: fc.constantFrom(0, 10, 60, 3_600_000), steps: stepsOf(fc.nat(20)) })
 
 const wishesOf = (said: Said): ReadonlyArray<number | null> =>
   said.kind === 'wish' ? [said.wish] : said.kind === 'batch' ? said.wishes : []

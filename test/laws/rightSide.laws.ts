@@ -18,10 +18,7 @@ const each: fc.Arbitrary<Each> = fc.oneof(
 )
 const stream = fc.array(each, { maxLength: 40, size: 'max' })
 
-const outputs = (
-  source: ReadonlyArray<Each>,
-  operator: Op,
-): Promise<ReadonlyArray<Either<unknown, unknown>>> =>
+const outputs = (source: ReadonlyArray<Each>, operator: Op) =>
   lastValueFrom(from(source).pipe(operator, toArray()), { defaultValue: [] })
 
 const call = ({ throws, n }: Item): number => {

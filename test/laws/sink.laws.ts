@@ -25,16 +25,11 @@ const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {
 
 describe('sink', () => registerLaws({ test: it }, sinkLaws(networkSink, { retryAfter: true })))
 
+const layered: MakeSink<SinkItem> = (world) => contramap((item: SinkItem) => item)(networkSink(world))
 describe('sink, as layers start it', () =>
-  registerLaws(
-    { test: it },
-    sinkLaws((world) => contramap((item: SinkItem) => item)(networkSink(world)), { retryAfter: true }),
-  ))
+  registerLaws({ test: it }, sinkLaws(layered, { retryAfter: true })))
 
-describe('memory', () =>
-  registerLaws(
-    { test: it },
-    sinkLaws(() => memory<SinkItem>({ maxCount: 5 }), { answers: false }),
-  ))
+const inMemory = () => memory<SinkItem>({ maxCount: 5 })
+describe('memory', () => registerLaws({ test: it }, sinkLaws(inMemory, { answers: false })))
 
 describe('ndjson to a stream', () => registerLaws({ test: it }, sinkLaws(slowLines, { answers: false })))

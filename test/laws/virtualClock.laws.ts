@@ -178,10 +178,7 @@ const promiseJobs = (make: MakeClock): Law =>
     },
   )
 
-export const virtualClockLaws = (make: MakeClock): ReadonlyArray<Law> => [
-  ...tableOfClock.each(make),
-  promiseJobs(make),
-]
+export const virtualClockLaws = (make: MakeClock) => [...tableOfClock.each(make), promiseJobs(make)]
 
 const real: MakeClock = (start) => virtualClock({ start })
 

@@ -4,10 +4,9 @@ import type { Observable } from 'rxjs'
 import { describe, it } from 'vitest'
 import type { Totals } from '../../src/core/outcome.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
-import type { VirtualClock } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type Reply, type VirtualClock } from '../../src/testing/index.ts'
 import { busy, gone, openOver, track, yes } from '../destination/virtual.ts'
-import { holds, same } from '../support/check.ts'
+import { holds, same, forAllAsync } from '../support/check.ts'
 
 type Question = 'rest' | 'ready' | 'close'
 const act = fc.constantFrom('send', 'send', 'send', 'rest', 'rest', 'ready', 'ready', 'pause', 'pause', 'now')
@@ -51,44 +50,42 @@ const makers: Readonly<Record<string, (clock: VirtualClock, reply: () => Reply) 
 
 describe.each(Object.entries(makers))('%s', (name, make) => {
   it('item 8: answers each question when it is true, and all of them after a close', () =>
-    fc.assert(
-      fc.asyncProperty(world, async ({ acts, script, reacts, closes }) => {
-        const clock = virtualClock()
-        let requests = 0
-        let sent = 0
-        let isClosing = false
-        const asked: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
-        const answered: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
-        const wrong: string[] = []
-        const it = make(clock, () => script[requests++ % script.length] ?? {})
-        const send = (): unknown => it.send(`m${String(sent++)}`)
-        let left = reacts
-        it.outcomes$.subscribe(() => {
-          if (left-- > 0) send()
+    forAllAsync(world, async ({ acts, script, reacts, closes }) => {
+      const clock = virtualClock()
+      let requests = 0
+      let sent = 0
+      let isClosing = false
+      const asked: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
+      const answered: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
+      const wrong: string[] = []
+      const it = make(clock, () => script[requests++ % script.length] ?? {})
+      const send = (): unknown => it.send(`m${String(sent++)}`)
+      let left = reacts
+      it.outcomes$.subscribe(() => {
+        if (left-- > 0) send()
+      })
+      const ask = (what: Question): void => {
+        asked[what]++
+        void it[what]().then((answer) => {
+          answered[what]++
+          if (what !== 'rest' || isClosing || name !== 'destination') return
+          if ((answer as Totals).waiting > 0) wrong.push(`idle with ${String((answer as Totals).waiting)}`)
         })
-        const ask = (what: Question): void => {
-          asked[what]++
-          void it[what]().then((answer) => {
-            answered[what]++
-            if (what !== 'rest' || isClosing || name !== 'destination') return
-            if ((answer as Totals).waiting > 0) wrong.push(`idle with ${String((answer as Totals).waiting)}`)
-          })
-        }
-        ask('rest')
-        for (const each of acts) {
-          if (each === 'send') await send()
-          else if (each === 'now') void send()
-          else if (each === 'pause') await clock.advance(700)
-          else ask(each)
-        }
-        await clock.advance(60_000_000)
-        same([it.stats().waiting, answered], [0, asked])
-        isClosing = true
-        for (const each of ['close', 'rest', 'ready', 'close', 'rest'] as const)
-          for (let n = 0; n < closes; n++) ask(each)
-        await clock.advance(100_000)
-        same([answered, clock.pending()], [asked, 0])
-        holds(wrong.length === 0, wrong.join())
-      }),
-    ))
+      }
+      ask('rest')
+      for (const each of acts) {
+        if (each === 'send') await send()
+        else if (each === 'now') void send()
+        else if (each === 'pause') await clock.advance(700)
+        else ask(each)
+      }
+      await clock.advance(60_000_000)
+      same([it.stats().waiting, answered], [0, asked])
+      isClosing = true
+      for (const each of ['close', 'rest', 'ready', 'close', 'rest'] as const)
+        for (let n = 0; n < closes; n++) ask(each)
+      await clock.advance(100_000)
+      same([answered, clock.pending()], [asked, 0])
+      holds(wrong.length === 0, wrong.join())
+    }))
 })

@@ -5,6 +5,7 @@ import type createDebug from 'debug'
 import { afterEach, describe, expect, it } from 'vitest'
 import { debugListener, logLine } from '../../src/log/debug.ts'
 import { logEvents, SECRET } from './events.ts'
+import { forAll } from '../support/check.ts'
 
 describe('logLine', () => {
   it('says what happened, without the data', () => {
@@ -36,22 +37,16 @@ describe('logLine', () => {
   })
 
   it('is one line, whatever an id contains', () =>
-    fc.assert(
-      fc.property(
-        fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u2028', '\u0085', 'é') }),
-        (id) => {
-          const line = logLine({ _tag: 'Accepted', at: 0, from: 'test', item: { id, byteLength: 1 } })
-          expect(line).toMatch(/^[^\p{Cc}\u2028\u2029]*$/u)
-        },
-      ),
-    ))
+    forAll(fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u2028', '\u0085', 'é') }), (id) => {
+      const line = logLine({ _tag: 'Accepted', at: 0, from: 'test', item: { id, byteLength: 1 } })
+      expect(line).toMatch(/^[^\p{Cc}\u2028\u2029]*$/u)
+    }))
 })
 
 const require = createRequire(import.meta.url)
 const before = process.env['DEBUG']
 
-const loaded = (): ReadonlyArray<string> =>
-  Object.keys(require.cache).filter((path) => path.endsWith('/debug/src/index.js'))
+const loaded = () => Object.keys(require.cache).filter((path) => path.endsWith('/debug/src/index.js'))
 
 /** What is written with `DEBUG` set to this. */
 const written = (namespaces: string): ReadonlyArray<string> => {

@@ -2,15 +2,14 @@ import { firstValueFrom, map, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/index.ts'
 import { guardedStream, lifecycle, safeSubject } from '../../src/log/lifecycle.ts'
+import { throwing } from '../support/check.ts'
 
 it('reports what subscribers throw or reject with, behind operators too, and gives the others every value', async () => {
   const reports: unknown[] = []
   const subject = new Subject<number>()
   const values$ = guardedStream(subject, (error) => reports.push((error as Error).message))
   const seen: number[] = []
-  const throws = (): never => {
-    throw new Error('thrown')
-  }
+  const throws = throwing('thrown')
   values$.subscribe({ next: throws, complete: throws })
   values$.pipe(map((value) => value + 1)).subscribe(throws)
   const rejects: () => unknown = () => Promise.reject(new Error('rejected'))
@@ -30,11 +29,7 @@ it('reports what subscribers throw or reject with, behind operators too, and giv
 it('reports the error of an operator that nothing handles', () => {
   const reports: unknown[] = []
   const subject = new Subject<number>()
-  const broken = guardedStream(subject, (error) => reports.push(error)).pipe(
-    map(() => {
-      throw new Error('in map')
-    }),
-  )
+  const broken = guardedStream(subject, (error) => reports.push(error)).pipe(map(throwing('in map')))
   broken.subscribe()
   subject.next(1)
   expect(reports).toEqual([new Error('in map')])
@@ -58,9 +53,7 @@ it('reports a subscriber of events$ that throws as a Defect, which events$ does 
   const heard: string[] = []
   const seen: string[] = []
   const { events$, onEvent } = lifecycle(systemClock, 'orders', { onEvent: ({ _tag }) => heard.push(_tag) })
-  events$.subscribe(() => {
-    throw new Error('of the host')
-  })
+  events$.subscribe(throwing('of the host'))
   events$.subscribe(({ _tag }) => seen.push(_tag))
   onEvent({ _tag: 'Accepted', at: 0, from: 'orders', item: 'a' })
   expect([heard.sort(), seen]).toEqual([['Accepted', 'Defect'], ['Accepted']])

@@ -2,12 +2,10 @@ import diagnostics from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { allListeners, callSafely, channel, isListening } from '../../src/log/listeners.ts'
 import type { Listener, LogEvent } from '../../src/log/logEvent.ts'
-import { turns } from '../support/check.ts'
+import { turns, throwing } from '../support/check.ts'
 import { logEvents } from './events.ts'
 
-const throws = (): never => {
-  throw new Error('oops')
-}
+const throws = throwing('oops')
 // The type of a listener answers nothing; an async function fits it all the same.
 const rejects: () => unknown = () => Promise.reject(new Error('oops'))
 const accepted: LogEvent = { _tag: 'Accepted', at: 3, from: 'test', item: 'a' }
@@ -18,14 +16,9 @@ describe('allListeners', () => {
     ['throws', throws],
     ['returns a promise that rejects', rejects],
   ])('gives the others every event and the error when one %s', async (_what, bad) => {
-    const before: LogEvent[] = []
-    const after: LogEvent[] = []
-    const onEvent = allListeners(
-      (event) => before.push(event),
-      bad,
-      undefined,
-      (event) => after.push(event),
-    )
+    const [before, after]: [LogEvent[], LogEvent[]] = [[], []]
+    const last: Listener = (event) => after.push(event)
+    const onEvent = allListeners((event) => before.push(event), bad, undefined, last)
     onEvent(accepted)
     onEvent(defect)
     await turns()
@@ -42,30 +35,27 @@ describe('allListeners', () => {
   })
 })
 
-describe('callSafely', () => {
-  it('drops an error of the report', async () => {
-    callSafely(throws, 0, throws)
-    callSafely(rejects, 0, throws)
-    await turns()
-  })
+it('callSafely drops an error of the report', async () => {
+  callSafely(throws, 0, throws)
+  callSafely(rejects, 0, throws)
+  await turns()
 })
 
-describe('channel', () =>
-  it('publishes each kind on its own channel', () => {
-    const seen: unknown[] = []
-    const listener = (message: unknown, name: string | symbol): void => {
-      seen.push(message)
-      expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
-    }
-    const kinds =
-      'notAccepted unknownKeys accepted redriven restored corrupt skipped held attempted urlSkipped waiting ended defect'
-    const names = kinds.split(' ')
-    for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
-    logEvents.forEach(channel)
-    for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)
-    logEvents.forEach(channel)
-    expect(seen).toEqual(logEvents)
-  }))
+it('channel publishes each kind on its own channel', () => {
+  const seen: unknown[] = []
+  const listener = (message: unknown, name: string | symbol): void => {
+    seen.push(message)
+    expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
+  }
+  const kinds =
+    'notAccepted unknownKeys accepted redriven restored corrupt skipped held attempted urlSkipped waiting ended defect'
+  const names = kinds.split(' ')
+  for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
+  logEvents.forEach(channel)
+  for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)
+  logEvents.forEach(channel)
+  expect(seen).toEqual(logEvents)
+})
 
 // As `headrace:refused` until 1.0.
 it('gives refusals to the channel of their name before', () => {

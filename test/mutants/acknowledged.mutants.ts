@@ -15,11 +15,8 @@ const answering = (change: <M, T>(answers: Answers<M, T>) => Partial<Answers<M, 
     acknowledged(messages, { ...answers, ...change(answers) }, pipeline),
 })
 // The operators below have other types than those that they stand for, and carry the same values.
-const acksEarly = (...given: Parameters<typeof deliver>) =>
-  pipe(
-    tap((each: Each) => answerOn(each)?.end(STORED)),
-    deliver(...given),
-  )
+const ackNow = tap((each: Each) => answerOn(each)?.end(STORED))
+const acksEarly = (...given: Parameters<typeof deliver>) => pipe(ackNow, deliver(...given))
 const splits = (split: (item: unknown) => ReadonlyArray<unknown>) =>
   concatMap((each: Each) =>
     each._tag === 'Left' ? [each] : split(each.right).map((part) => carry(each, right(part))),

@@ -1,9 +1,8 @@
 /** Collectors with one fault each, and the law that finds it. */
 import { map } from 'rxjs'
-import type { DestinationOutcome } from '../../src/collector/collector.ts'
-import { createCollector } from '../../src/collector/createCollector.ts'
 import { collectorLaws, type CreateCollector } from '../laws/collector.laws.ts'
 import { altering, itCatches } from '../support/mutants.ts'
+import { type DestinationOutcome, createCollector } from '../../src/collector/index.ts'
 
 const changed = altering(createCollector)
 

@@ -19,11 +19,8 @@ itCatches<MakePull>('pull', pullLaws, {
     pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
   'U3: it completes when its source fails': (source, pipeline, options) => {
     const ended = { done: true, value: undefined } as const
-    return pull(
-      changed(source, (next) => next().catch(() => ended)),
-      pipeline,
-      options,
-    )
+    const whole = changed(source, (next) => next().catch(() => ended))
+    return pull(whole, pipeline, options)
   },
   'U4: it does not call return': (source, pipeline, options) => pull(changed(source), pipeline, options),
   'U4: it reads on after an unsubscribe': (source, pipeline, options) =>

@@ -3,12 +3,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, from, NEVER, of, Subject, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { batch, deliver, lift, type BatchOptions } from '../../src/index.ts'
+import { batch, deliver, lift, type BatchOptions, type EventPayload, type Payload } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
-import type { ObservableEither, Refusal, Sink, Threw, TooLarge } from '../../src/index.ts'
-import { jsonArrayFrame, type BatchPayload } from '../../src/event/payload.ts'
-import type { EventPayload, FixedFrame, ItemBatch, Payload } from '../../src/event/payload.ts'
+import type { ObservableEither, Refusal, Sink, Threw, TooLarge, ItemBatch } from '../../src/index.ts'
+import { jsonArrayFrame, type BatchPayload, type FixedFrame } from '../../src/event/payload.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { throwing } from '../support/check.ts'
 
 const payload = (text: string): EventPayload<string> => ({
   id: `id of ${text}`,
@@ -17,8 +17,7 @@ const payload = (text: string): EventPayload<string> => ({
   byteLength: Buffer.byteLength(text),
 })
 
-const rail = (...texts: ReadonlyArray<string>): ObservableEither<never, Payload<string>> =>
-  from(texts.map((text) => right(payload(text))))
+const rail = (...texts: ReadonlyArray<string>) => from(texts.map((text) => right(payload(text))))
 
 /** All that comes out, and as the last value the error that it fails with. */
 const record = (stream: Observable<unknown>): ReadonlyArray<unknown> => {
@@ -93,9 +92,7 @@ describe('batch', () => {
     // Code without types.
     const [error] = record(of(right(given as Payload<string>)).pipe(batch()))
     expect(error).toBeInstanceOf(TypeError)
-    expect(() => {
-      throw error
-    }).toThrow(message)
+    expect(throwing(error)).toThrow(message)
   })
 })
 
@@ -133,9 +130,7 @@ describe('what batch hands back at unsubscribing', () => {
 
   it('goes on when the listener throws', () => {
     const error = new Error('not now')
-    const abandoned = (): never => {
-      throw error
-    }
+    const abandoned = throwing(error)
     const defect = { _tag: 'Defect', at: 7, from: 'batch', where: 'abandoned', error }
     expect(published('headrace:defect', { abandoned })).toMatchObject([defect])
   })
@@ -144,9 +139,7 @@ describe('what batch hands back at unsubscribing', () => {
 describe('batch of any items', () => {
   it('fails with what newId throws, and hands back the items', () => {
     const back: Array<ReadonlyArray<number>> = []
-    const newId = (): never => {
-      throw new Error('no id')
-    }
+    const newId = throwing('no id')
     const abandoned = (items: ReadonlyArray<number>) => back.push(items)
     const failing = of(1, 2, 3).pipe(lift(), batch({ sizeOf: () => 0, maxCount: 2, newId, abandoned }))
     expect([record(failing), back]).toEqual([[new Error('no id')], [[1, 2]]])

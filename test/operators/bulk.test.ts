@@ -35,10 +35,8 @@ const play = (
   source
     .pipe(deliver(sink, { ...how, clock, onEvent: (event) => events.push(event) }))
     .subscribe({ next: (each) => ended.push(each), complete: () => (isOver = true) })
-  const sent = (): ReadonlyArray<string> =>
-    sink.calls.map(({ item, startedAt }) => `${String(startedAt)} ${item.join(',')}`)
-  const tags = (): ReadonlyArray<string> =>
-    ended.map((each) => ('item' in each ? `${each._tag} ${each.item}` : each._tag))
+  const sent = () => sink.calls.map(({ item, startedAt }) => `${String(startedAt)} ${item.join(',')}`)
+  const tags = () => ended.map((each) => ('item' in each ? `${each._tag} ${each.item}` : each._tag))
   const give = (...items: ReadonlyArray<string>): void => items.forEach((item) => input.next(item))
   return { clock, sink, events, ended, input, sent, tags, give, isOver: () => isOver }
 }

@@ -1,8 +1,7 @@
 import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
-import { deliver, retryable, sink } from '../../src/index.ts'
+import { deliver, retryable, sink, type Attempt } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
-import type { Attempt } from '../../src/index.ts'
 import type { DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
@@ -32,8 +31,7 @@ const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () 
   return seen
 }
 
-const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }): string =>
-  seen.values.map((v) => v._tag).join(' ')
+const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }) => seen.values.map((v) => v._tag).join(' ')
 
 describe('deliver', () => {
   it('tries again after the backoff, and says what happened', () => {
@@ -153,14 +151,8 @@ describe('a subscriber that acts inside next', () => {
   it('stops at the first outcome of a sink that answers at once', () => {
     const [items, stop] = [new Subject<Either<never, string>>(), new Subject<Ended>()]
     const seen = record(stop)
-    items
-      .pipe(
-        deliver(
-          sink('s', () => yes),
-          { stop },
-        ),
-      )
-      .subscribe(stop)
+    const taking = sink<string>('s', () => yes)
+    items.pipe(deliver(taking, { stop })).subscribe(stop)
     items.next(right('a'))
     expect([seen.values.map(told), seen.end]).toEqual([['Delivered a'], 'complete'])
   })

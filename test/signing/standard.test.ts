@@ -15,14 +15,9 @@ const NOW = 1_700_000_000_123
 const body = '{"type":"track","userId":"ü1"}'
 const both = { ...standardHeadersOf(now, 'm1', body, NOW), 'x-signature': signatureOf('s', body) }
 
-const without = (left: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(both).filter(([name]) => name !== left))
+const without = (left: string) => Object.fromEntries(Object.entries(both).filter(([name]) => name !== left))
 
-const verified = (
-  keys: VerifyKeys,
-  headers: Readonly<Record<string, string>> = both,
-  text: string = body,
-): Promise<Either<Mismatch, VerifiedRequest>> =>
+const verified = (keys: VerifyKeys, headers: Readonly<Record<string, string>> = both, text: string = body) =>
   verifyRequest(
     { now: () => NOW, ...keys },
     new Request('http://a.example/', { method: 'POST', headers, body: text }),
@@ -46,37 +41,32 @@ const message = fc.record({
   later: fc.integer({ min: -310_000, max: 310_000 }),
 })
 
-describe('the package standardwebhooks', () => {
-  const accepts = (secret: string, text: string, headers: Record<string, string>): boolean => {
-    try {
-      new Webhook(secret).verify(JSON.stringify(text), headers)
-      return true
-    } catch {
-      return false
-    }
+const accepts = (secret: string, text: string, headers: Record<string, string>): boolean => {
+  try {
+    new Webhook(secret).verify(JSON.stringify(text), headers)
+    return true
+  } catch {
+    return false
   }
+}
 
-  it('takes what headrace signs, and headrace what it signs, and both refuse the same', async () => {
-    at(NOW)
-    const property = fc.asyncProperty(message, async ({ key, id, body: given, millis, later }) => {
-      const [secret, text] = [secretOf(key), JSON.stringify(given)]
-      const ours = standardHeadersOf([other, secret], id, text, millis)
-      vi.setSystemTime(millis + later)
-      const theirs = {
-        ...ours,
-        'webhook-signature': new Webhook(secret).sign(id, new Date(millis), text),
-      }
-      expect(ours['webhook-signature'].split(' ')[1]).toBe(theirs['webhook-signature'])
-      const expected = accepts(secret, given, ours)
-      expect(accepts(secret, given, theirs)).toBe(expected)
-      for (const headers of [ours, theirs]) {
-        const answer = await verified({ standardSecrets: [old, secret], now: Date.now }, headers, text)
-        expect(asText(answer)).toBe(expected ? 'webhook-signature 1' : 'stale')
-      }
-      expect(accepts(secret, `${given} `, ours)).toBe(false)
-    })
-    await fc.assert(property, { numRuns: runs() })
+it('the package standardwebhooks takes what headrace signs, and headrace what it signs, and both refuse the same', async () => {
+  at(NOW)
+  const property = fc.asyncProperty(message, async ({ key, id, body: given, millis, later }) => {
+    const [secret, text] = [secretOf(key), JSON.stringify(given)]
+    const ours = standardHeadersOf([other, secret], id, text, millis)
+    vi.setSystemTime(millis + later)
+    const theirs = { ...ours, 'webhook-signature': new Webhook(secret).sign(id, new Date(millis), text) }
+    expect(ours['webhook-signature'].split(' ')[1]).toBe(theirs['webhook-signature'])
+    const expected = accepts(secret, given, ours)
+    expect(accepts(secret, given, theirs)).toBe(expected)
+    for (const headers of [ours, theirs]) {
+      const answer = await verified({ standardSecrets: [old, secret], now: Date.now }, headers, text)
+      expect(asText(answer)).toBe(expected ? 'webhook-signature 1' : 'stale')
+    }
+    expect(accepts(secret, `${given} `, ours)).toBe(false)
   })
+  await fc.assert(property, { numRuns: runs() })
 })
 
 describe('verifyRequest with standard secrets', () => {
@@ -137,14 +127,12 @@ describe('verifyRequest with standard secrets', () => {
   })
 })
 
-describe('a standard secret', () => {
-  it.each([
-    ...['', 'abc', 'whsec_', secretOf(Buffer.alloc(23)), secretOf(Buffer.alloc(65)), ` ${now}`, `${now}\n`],
-    ...[`${now}*`, now.replace('whsec_', 'WHSEC_'), `${secretOf(Buffer.alloc(25))}=`, {}, 7, null, undefined],
-  ])('is not %j, and the fault does not show it', (wrong) => {
-    const fault = { path: '', message: 'must be "whsec_" and the base64 of 24 to 64 bytes' }
-    expect(standardSecretFrom(wrong)).toEqual({ _tag: 'Left', left: fault })
-    expect(standardSecretFrom([now, wrong])).toEqual({ _tag: 'Left', left: { ...fault, path: '[1]' } })
-    expect(() => standardHeadersOf(wrong as string, 'm1', body, NOW)).toThrow(/^the standard secret must be/)
-  })
+it.each([
+  ...['', 'abc', 'whsec_', secretOf(Buffer.alloc(23)), secretOf(Buffer.alloc(65)), ` ${now}`, `${now}\n`],
+  ...[`${now}*`, now.replace('whsec_', 'WHSEC_'), `${secretOf(Buffer.alloc(25))}=`, {}, 7, null, undefined],
+])('a standard secret is not %j, and the fault does not show it', (wrong) => {
+  const fault = { path: '', message: 'must be "whsec_" and the base64 of 24 to 64 bytes' }
+  expect(standardSecretFrom(wrong)).toEqual({ _tag: 'Left', left: fault })
+  expect(standardSecretFrom([now, wrong])).toEqual({ _tag: 'Left', left: { ...fault, path: '[1]' } })
+  expect(() => standardHeadersOf(wrong as string, 'm1', body, NOW)).toThrow(/^the standard secret must be/)
 })

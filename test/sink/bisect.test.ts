@@ -1,11 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, expectTypeOf, test } from 'vitest'
-import { onlyAttempt, refused, withBisection, type Attempt, type Failure } from '../../src/index.ts'
+import { onlyAttempt, refused, withBisection, type Failure } from '../../src/index.ts'
 import type { BatchPayload, Payload, Sink, Verdict } from '../../src/index.ts'
-import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
-import type { VirtualClock } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type ScriptedSink, type VirtualClock } from '../../src/testing/index.ts'
 import { batchOf } from '../support/batches.ts'
+import { hear } from './deliverOnce.ts'
 
 type Batch = BatchPayload<number>
 const BAD = left(refused('status', { status: 400 }))
@@ -15,32 +14,20 @@ const TAKEN: Verdict = right({ sink: 'scripted' })
 const picky = (clock: VirtualClock, isBad: (member: number) => boolean): ScriptedSink<Batch> =>
   scriptedSink({ clock, reply: ({ items }) => ({ verdict: items.some(isBad) ? BAD : TAKEN }) })
 
-const deliver = (sink: Sink<Batch>, batch: Batch, attempt: Attempt = onlyAttempt): ReadonlyArray<unknown> => {
-  const told: unknown[] = []
-  subscribeTo(sink)(batch, attempt, {
-    next: (verdict) => told.push(verdict),
-    complete: () => told.push('complete'),
-    error: () => told.push('error'),
-  })
-  return told
-}
-
 test('a thousand bad ones are each sent alone, without a deep stack', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => true)
-  expect(deliver(withBisection()(inner), batchOf(1_000))).toEqual([BAD, 'complete'])
+  expect(hear(withBisection()(inner), batchOf(1_000)).told).toEqual([BAD, 'complete'])
   expect(inner.calls).toHaveLength(1_999)
 })
 
 test('an empty batch, and a batch without open members, come to an end', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => false)
-  expect(deliver(withBisection()(inner), batchOf(0))).toEqual([TAKEN, 'complete'])
+  expect(hear(withBisection()(inner), batchOf(0)).told).toEqual([TAKEN, 'complete'])
   const lastFailure: Failure = { _tag: 'PartlyFailed', members: [TAKEN, BAD] }
-  expect(deliver(withBisection()(inner), batchOf(2), { ...onlyAttempt, lastFailure })).toEqual([
-    left(lastFailure),
-    'complete',
-  ])
+  const { told } = hear(withBisection()(inner), batchOf(2), { ...onlyAttempt, lastFailure })
+  expect(told).toEqual([left(lastFailure), 'complete'])
   expect(inner.calls).toHaveLength(1)
 })
 

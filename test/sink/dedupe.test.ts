@@ -7,8 +7,7 @@ const deduped = (reply: Reply) => {
   const clock = virtualClock()
   const inner = scriptedSink<string>({ clock, reply: () => reply })
   const { deliver } = withDedupe({ keyOf: (item: string) => item, keyTimeout: 1_000 })(inner)
-  const send = (complete = (): void => undefined) =>
-    deliver('a', { ...onlyAttempt, clock }).subscribe({ complete })
+  const send = (complete = () => undefined) => deliver('a', { ...onlyAttempt, clock }).subscribe({ complete })
   return { clock, inner, send }
 }
 

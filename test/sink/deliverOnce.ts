@@ -1,4 +1,5 @@
 import { onlyAttempt, type Attempt, type Sink, type Verdict, type EventPayload } from '../../src/index.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 
 /** All that one delivery told. */
 export interface Seen {
@@ -36,6 +37,17 @@ export const deliverOnce = <A>(
     })
     if (typeof cut === 'object') void cut.then(stop)
   })
+
+/** Begins a delivery: `told` has verdicts, a defect and the end as they come. */
+export const hear = <A>(sink: Sink<A>, item: A, attempt: Attempt = onlyAttempt) => {
+  const told: unknown[] = []
+  const cancel = subscribeTo(sink)(item, attempt, {
+    next: (verdict) => told.push(verdict),
+    error: (defect) => told.push(defect),
+    complete: () => told.push('complete'),
+  })
+  return { told, cancel }
+}
 
 /** A payload with one member. */
 export const payloadOf = (

@@ -14,6 +14,7 @@ import { virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from './deliverOnce.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { receiverOf } from '../support/http.ts'
+import { throwing } from '../support/check.ts'
 
 const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
   const told: unknown[] = []
@@ -27,10 +28,7 @@ const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
 }
 
 /** A Promise may reject with anything, whatever the lint says. */
-const rejecting = (reason: unknown): Promise<never> =>
-  Promise.resolve().then(() => {
-    throw reason
-  })
+const rejecting = (reason: unknown): Promise<never> => Promise.resolve().then(throwing(reason))
 
 const delivered = right({ sink: 'mine' })
 
@@ -44,8 +42,7 @@ test('the body of a Response is cancelled, and one that was read is left alone',
 })
 
 describe('the answer of an HTTP client', () => {
-  const verdictOn = async (value: unknown): Promise<unknown> =>
-    (await heard(sink('mine', async () => value)))[0]
+  const verdictOn = async (value: unknown) => (await heard(sink('mine', async () => value)))[0]
   const failed = { _tag: 'Left', left: { _tag: 'Retryable', reason: 'status', status: 500 } }
 
   test.each([
@@ -178,9 +175,7 @@ describe('a time limit', () => {
 
 describe('the verdict of a handler', () => {
   const threw = (detail: string): Verdict => left(retryable('threw', { detail }))
-  const fails = (): never => {
-    throw new Error('broken pipe')
-  }
+  const fails = throwing('broken pipe')
   const accepted = right({ sink: 'mine', status: 202 })
   const cases: ReadonlyArray<readonly [string, Handler<number>, Verdict]> = [
     ['fulfilled with anything: delivered', async () => 'thing', delivered],
@@ -211,11 +206,7 @@ describe('the verdict of a handler', () => {
 
   test('is none when failureOf throws: that is a defect', async () => {
     const defect = new Error('in failureOf')
-    const mine = sink('mine', () => Promise.reject(new Error('no')), {
-      failureOf: () => {
-        throw defect
-      },
-    })
+    const mine = sink('mine', () => Promise.reject(new Error('no')), { failureOf: throwing(defect) })
     expect(await heard(mine)).toEqual(['error', defect])
   })
 })
@@ -250,11 +241,7 @@ describe('close', () => {
   })
 
   test('rejects with what the host throws, each time', async () => {
-    const mine = sink('mine', () => delivered, {
-      close: () => {
-        throw new Error('stuck')
-      },
-    })
+    const mine = sink('mine', () => delivered, { close: throwing('stuck') })
     await expect(mine.close({ timeout: 10 })).rejects.toThrow('stuck')
     await expect(mine.close({ timeout: 10 })).rejects.toThrow('stuck')
   })

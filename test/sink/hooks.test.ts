@@ -1,24 +1,21 @@
 /** The two hooks of a host: a `layer` around each URL, and `meta` beside each event, over real servers. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createClient, type ClientOptions } from '../../src/client/index.ts'
+import { createClient, type ClientOptions, storedMessages } from '../../src/client/index.ts'
 import { createCollector } from '../../src/collector/index.ts'
 import { webhookDestination, type DestinationOptions } from '../../src/destination/index.ts'
 import { makeLayer, type Attempt, type Layer } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { Receiver } from '../../src/testing/index.ts'
-import { storedMessages } from '../../src/client/message.ts'
 import { recordToEvent, toText } from '../../src/destination/record.ts'
 import { ask } from '../collector/kit.ts'
 import { newFolder } from '../support/folder.ts'
 import { receiverOf } from '../support/http.ts'
 
 const sold = (id: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId: id }) as const
-const headersAt = (receiver: Receiver, name: string): ReadonlyArray<unknown> =>
-  receiver.received.map(({ headers }) => headers[name])
+const headersAt = (receiver: Receiver, name: string) => receiver.received.map(({ headers }) => headers[name])
 
-const metaOf = (item: unknown): Readonly<Record<string, string>> =>
-  (item as { meta?: Record<string, string> }).meta ?? {}
+const metaOf = (item: unknown) => (item as { meta?: Record<string, string> }).meta ?? {}
 
 type Headers = Readonly<Record<string, string>>
 const withHeaders =
@@ -54,10 +51,8 @@ const defectsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
 
 describe('a layer of a destination', () => {
   it('adds headers to each attempt at each URL', async () => {
-    const [a, b] = [
-      await receiverOf([{ do: 'status', code: 503 }]),
-      await receiverOf([{ do: 'status', code: 503 }]),
-    ]
+    const busy = [{ do: 'status', code: 503 }] as const
+    const [a, b] = [await receiverOf(busy), await receiverOf(busy)]
     const { made } = destination([a.url, b.url], { layer: tracing, meta })
     await made.send(sold('m1'))
     await made.idle()

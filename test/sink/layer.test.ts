@@ -2,26 +2,21 @@ import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { onlyAttempt, sink, type Sink, type Verdict } from '../../src/index.ts'
-import { contramap, makeSink, subscribeTo } from '../../src/sink/layer.ts'
+import { contramap, makeSink } from '../../src/sink/layer.ts'
+import { hear } from './deliverOnce.ts'
+import { throwing } from '../support/check.ts'
 
 const taken: Verdict = right({ sink: 'theirs' })
 
-const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
-  const told: unknown[] = []
-  subscribeTo({ name: 'theirs', deliver, close: () => Promise.resolve() })(1, onlyAttempt, {
-    next: (verdict) => told.push(verdict),
-    complete: () => told.push('complete'),
-    error: (defect) => told.push(defect instanceof Error ? defect.message : defect),
-  })
-  return told
+const heard = (deliver: Sink<number>['deliver']) => {
+  const { told } = hear({ name: 'theirs', deliver, close: () => Promise.resolve() }, 1)
+  return told.map((each) => (each instanceof Error ? each.message : each))
 }
 
 const TWO = 'the sink theirs emitted two verdicts for one delivery'
 
 describe('a sink of a host is held to the contract:', () => {
-  const fails = (): never => {
-    throw new Error('thrown')
-  }
+  const fails = throwing('thrown')
   const messy = new Observable<Verdict>((subscriber) => {
     subscriber.next(taken)
     subscriber.complete()
@@ -65,32 +60,25 @@ describe('a sink of a host is held to the contract:', () => {
   )
 })
 
-describe('makeSink', () => {
-  const subscribe = (start: Parameters<typeof makeSink<number>>[1]) => {
-    const events: unknown[] = []
-    const made = makeSink('own', start, () => Promise.resolve())
-    const cancel = subscribeTo(made)(1, onlyAttempt, {
-      next: (verdict) => events.push(verdict),
-      complete: () => events.push('complete'),
-      error: (defect) => events.push(defect),
-    })
-    return { events, cancel }
-  }
+const subscribe = (start: Parameters<typeof makeSink<number>>[1]) =>
+  hear(
+    makeSink('own', start, () => Promise.resolve()),
+    1,
+  )
 
-  test('runs the teardown once: before the end, or at the cancel', () => {
-    const order: string[] = []
-    const ended = subscribe((_item, _attempt, observer) => {
-      queueMicrotask(() => order.push('late'))
-      observer.next(taken)
-      observer.complete()
-      return () => order.push('ended')
-    })
-    ended.cancel()
-    const cancelled = subscribe(() => () => order.push('cancelled'))
-    cancelled.cancel()
-    cancelled.cancel()
-    expect([order, ended.events, cancelled.events]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
+test('makeSink runs the teardown once: before the end, or at the cancel', () => {
+  const order: string[] = []
+  const ended = subscribe((_item, _attempt, observer) => {
+    queueMicrotask(() => order.push('late'))
+    observer.next(taken)
+    observer.complete()
+    return () => order.push('ended')
   })
+  ended.cancel()
+  const cancelled = subscribe(() => () => order.push('cancelled'))
+  cancelled.cancel()
+  cancelled.cancel()
+  expect([order, ended.told, cancelled.told]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
 })
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {

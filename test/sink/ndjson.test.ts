@@ -22,8 +22,7 @@ const failed = (tag: 'Refused' | 'Retryable', reason: string, detail: string) =>
 })
 
 /** An error as the system gives it. */
-const systemError = (code: string): Error =>
-  Object.assign(new Error(`${code}: the text of the system`), { code })
+const systemError = (code: string) => Object.assign(new Error(`${code}: the text of the system`), { code })
 
 describe('ndjson to a stream', () => {
   it('writes the body of a payload and of a batch', async () => {
@@ -59,9 +58,7 @@ describe('ndjson to a stream', () => {
   })
 
   it('refuses for good when the stream has failed, was ended or destroyed', async () => {
-    const broken = new Writable({
-      write: (_chunk, _encoding, done) => done(systemError('EPIPE')),
-    })
+    const broken = new Writable({ write: (_chunk, _encoding, done) => done(systemError('EPIPE')) })
     const sink = ndjson<string>(broken)
     expect(await verdictOf(sink, 'a')).toEqual(failed('Refused', 'closed', 'EPIPE'))
     expect(await verdictOf(sink, 'b')).toEqual(failed('Refused', 'closed', 'the stream is closed'))

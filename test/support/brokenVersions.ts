@@ -5,13 +5,12 @@ import * as t from 'io-ts'
 import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
 import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, takeUntil, tap } from 'rxjs'
 import { createClient, type SentBatch } from '../../src/client/index.ts'
-import { batch, contramap, failover, firstSuccess, refused } from '../../src/index.ts'
+import { batch, contramap, failover, firstSuccess, refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
 import { retryable, sink, toAll, systemClock, type Attempt, type BatchOptions } from '../../src/index.ts'
-import type { Clock, Failure, KeyedBatchOptions, ObservableEither } from '../../src/index.ts'
+import type { Clock, Failure, KeyedBatchOptions, ObservableEither, Sink, Verdict } from '../../src/index.ts'
 import type { Frame } from '../../src/event/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
-import type { Payload, Sink, Verdict } from '../../src/index.ts'
 import { delivered, dropped } from '../../src/core/outcome.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import { clockOf } from '../../src/sink/sink.ts'
@@ -23,13 +22,13 @@ import type { Batcher, Broken, OutboxItem, Signing, SinkItem } from '../../src/t
 import type { ChangeCodec } from '../../src/testing/laws/brokenParts.ts'
 import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 import type { MakeLayer } from '../../src/testing/laws/layerLaws.ts'
-import type { MakeOutbox, OutboxLawOptions } from '../../src/testing/laws/outboxWorld.ts'
 import { networkSink, type MakeSink } from '../../src/testing/laws/sinkWorld.ts'
 import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
-import type { OpenSharedOutbox } from '../../src/testing/laws/sharedOutboxLaws.ts'
 import { hmac } from '../../src/testing/laws/signLaws.ts'
 import { altering } from './mutants.ts'
 import { sharedStore, type SharedStore } from './sharedStore.ts'
+import type { MakeOutbox, OutboxLawOptions, OpenSharedOutbox } from '../../src/testing/laws/index.ts'
+import { throwing } from './check.ts'
 
 const { changedSink, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
 type Versions<Make> = Readonly<Record<string, Broken<Make>>>
@@ -72,9 +71,7 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'each-subscription: starts before it is subscribed': changedSink((delivery) =>
     from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) })),
   ),
-  'one-verdict: throws in deliver': changedSink(() => {
-    throw new Error('planted')
-  }),
+  'one-verdict: throws in deliver': changedSink(throwing('planted')),
   'cancel-aborts: cannot be cancelled': changedSink(uncancelled),
   'item-unchanged: changes its item': changedSink((delivery, item) =>
     delivery.pipe(tap(() => Object.assign(item, { sent: true }))),
@@ -179,8 +176,7 @@ export const brokenCombinations: Versions<MakeCombination> = {
   ...versions<MakeCombination>('to-all')({ 'verdict: as to-all, is content with one success': first }),
 }
 
-const textOf = (body: string | Uint8Array): string =>
-  typeof body === 'string' ? body : Buffer.from(body).toString()
+const textOf = (body: string | Uint8Array) => (typeof body === 'string' ? body : Buffer.from(body).toString())
 /** Accepts more than headrace does. `good` is the signature with the first secret. */
 const accepting = (
   rule: (signature: string, good: string, body: string, secret: string | undefined) => boolean,

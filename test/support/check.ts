@@ -26,18 +26,15 @@ export const law = <Input>(
 export const itKeeps = (laws: ReadonlyArray<Law>): void =>
   it.each(laws)('$id', ({ property }) => fc.assert(property))
 
-/** Laws that read the trace of one world. `each` is for mutants. `all` plays a world once, and names the law that is broken. */
-export interface LawTable<Make> {
-  readonly each: (make: Make) => ReadonlyArray<Law>
-  readonly all: (make: Make) => fc.IAsyncProperty<unknown>
-}
-
-/** Plays worlds, and checks the laws by their names, which begin with an id. A law throws if it is broken. */
+/**
+ * Plays worlds, and checks the laws by their names, which begin with an id. A law throws if it is broken.
+ * `each` is for mutants. `all` plays a world once, and names the law that is broken.
+ */
 export const lawTable = <Make, World, Trace>(
   worlds: fc.Arbitrary<World>,
   play: (make: Make, world: World) => Trace | Promise<Trace>,
   laws: Readonly<Record<string, (trace: Trace, world: World) => void>>,
-): LawTable<Make> => {
+) => {
   const property = (make: Make, names: ReadonlyArray<string>): fc.IAsyncProperty<unknown> =>
     fc.asyncProperty(worlds, async (world) => {
       const trace = await play(make, world)
@@ -51,18 +48,14 @@ export const lawTable = <Make, World, Trace>(
     })
   const names = Object.keys(laws)
   return {
-    each: (make) => names.map((id) => ({ id, property: property(make, [id]) })),
-    all: (make) => property(make, names),
+    each: (make: Make): ReadonlyArray<Law> => names.map((id) => ({ id, property: property(make, [id]) })),
+    all: (make: Make) => property(make, names),
   }
 }
 
 /** Resolves after this many turns of the event loop. */
 export const turns = async (count = 1): Promise<void> => {
-  for (let i = 0; i < count; i++) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve)
-    })
-  }
+  for (let i = 0; i < count; i++) await new Promise(setImmediate)
 }
 
 /** Lets timers of this turn end first. */
@@ -81,6 +74,21 @@ export const livingBytes = async (): Promise<number> => {
   return heapUsed + external
 }
 
+type Property<Ts extends [unknown, ...unknown[]], Answer> = [
+  ...inputs: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },
+  check: (...inputs: Ts) => Answer,
+]
+
+/** Checks a property with the runs of the profile. */
+export const forAll = <Ts extends [unknown, ...unknown[]]>(...of: Property<Ts, void>): void =>
+  fc.assert(fc.property(...of))
+export const forAllAsync = <Ts extends [unknown, ...unknown[]]>(...of: Property<Ts, Promise<void>>) =>
+  fc.assert(fc.asyncProperty(...of))
+
+/** A function that throws this: an error, or the words of one. */
+export const throwing = (what: unknown) => (): never => {
+  throw typeof what === 'string' ? new Error(what) : what
+}
+
 /** All that a stream emits. */
-export const all = <A>(stream: Observable<A>): Promise<ReadonlyArray<A>> =>
-  lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })
+export const all = <A>(stream: Observable<A>) => lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })

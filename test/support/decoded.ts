@@ -9,8 +9,7 @@ export const faultsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<Fault> =
   return isLeft(read) ? faultsOf(read.left) : []
 }
 
-export const pathsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =>
-  faultsIn(codec, input).map(({ path }) => path)
+export const pathsIn = (codec: t.Mixed, input: unknown) => faultsIn(codec, input).map(({ path }) => path)
 
 /** The faults as `path: message`. */
 export const textsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =>

@@ -156,11 +156,7 @@ interface Run {
   readonly errors: string[]
 }
 
-const runAll = async (
-  child: string,
-  paths: ReadonlyArray<string>,
-  limit: number,
-): Promise<Map<string, Run>> => {
+const runAll = async (child: string, paths: ReadonlyArray<string>, limit: number) => {
   const runs = new Map<string, Run>()
   let left = paths
   while (left.length > 0) {
@@ -253,8 +249,7 @@ export const checkExamples = async (
       if (at < 0) throw new Error(message)
       faults[at]?.push(`${fences[at]?.file ?? ''}:${line} ${message}`)
     }
-    const isRun = (at: number): boolean =>
-      faults[at]?.length === 0 && fences[at]?.flags.includes('no-run') === false
+    const isRun = (at: number) => faults[at]?.length === 0 && fences[at]?.flags.includes('no-run') === false
     const started = paths.filter((_, at) => isRun(at)).map((path) => `${path}.js`)
     const runs = new Map<string, Run>()
     for (const group of programs ? started.map((path) => [path]) : [started])

@@ -5,13 +5,20 @@ import { ConfigError, type Fault } from '../../src/core/refusal.ts'
 export const pathsIn = (decoded: Either<ReadonlyArray<Fault>, unknown>): ReadonlyArray<string> =>
   decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
 
+/** The error of a call that throws; undefined of another one. */
+export const thrown = (call: () => unknown): unknown => {
+  try {
+    call()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
 /** The paths of the faults of the ConfigError that this throws; none if it throws nothing. */
 export const faultPaths = (make: () => unknown): ReadonlyArray<string> => {
-  try {
-    make()
-    return []
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults.map(({ path }) => path)
-    throw error
-  }
+  const error = thrown(make)
+  if (error === undefined) return []
+  if (error instanceof ConfigError) return error.faults.map(({ path }) => path)
+  throw error as Error
 }

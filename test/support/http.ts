@@ -5,9 +5,8 @@ import { afterEach, onTestFinished } from 'vitest'
 import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
-import { loopbackReceiver } from '../../src/testing/index.ts'
 import type { Misbehaviour, FaultScript, Received } from '../../src/testing/index.ts'
-import type { Receiver, ReceiverOptions } from '../../src/testing/index.ts'
+import { type Receiver, type ReceiverOptions, loopbackReceiver } from '../../src/testing/index.ts'
 
 /** Turns the event loop until it is so; vitest's time limit ends a wait without end. */
 export const until = async (isSo: () => boolean): Promise<void> => {

@@ -3,10 +3,8 @@ import pg from 'pg'
 import { afterAll } from 'vitest'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
-import type { OutboxFactoryOptions } from '../../src/outbox/outbox.ts'
-import type { Outbox } from '../../src/outbox/index.ts'
-import { seededRandom } from '../../src/testing/random.ts'
-import type { VirtualClock } from '../../src/testing/index.ts'
+import type { Outbox, OutboxFactoryOptions } from '../../src/outbox/index.ts'
+import { type VirtualClock, seededRandom } from '../../src/testing/index.ts'
 import { newSchema, sharedPostgres } from './postgres.js'
 
 type Pool = PostgresOptions['pool']

@@ -2,8 +2,7 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { virtualClock } from '../../src/testing/index.ts'
-import type { Misbehaviour, FaultScript } from '../../src/testing/index.ts'
+import { type Misbehaviour, type FaultScript, virtualClock } from '../../src/testing/index.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 
 const { receive: open } = closedAfterEach()

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { seededRandom } from '../../src/testing/random.ts'
 
-const first = (count: number, seed: number): ReadonlyArray<number> =>
-  Array.from({ length: count }, seededRandom(seed))
+const first = (count: number, seed: number) => Array.from({ length: count }, seededRandom(seed))
 
 it('is mulberry32, the same for the same seed', () => {
   // Worked out by hand in 64-bit integers for the seeds 0 and 42.

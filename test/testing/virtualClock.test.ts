@@ -5,6 +5,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, test } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { seededRandom, virtualClock } from '../../src/testing/index.ts'
+import { forAll } from '../support/check.ts'
 
 const HOUR = 3_600_000
 
@@ -106,16 +107,14 @@ describe('ties', () => {
   }
 
   it('are in an order that the seed gives, else in that of scheduling, also after a report; never against the time', () =>
-    fc.assert(
-      fc.property(fc.option(fc.nat(), { nil: undefined }), moments, (seed, all) => {
-        const ran = order(seed, all)
-        expect(ran).toEqual(order(seed, all))
-        const scheduled = [...all.keys()].sort((a, b) => (all[a] ?? 0) - (all[b] ?? 0))
-        expect(ran.map((at) => all[at])).toEqual(scheduled.map((at) => all[at]))
-        expect(new Set(ran)).toEqual(new Set(scheduled))
-        if (seed === undefined) expect(ran).toEqual(scheduled)
-      }),
-    ))
+    forAll(fc.option(fc.nat(), { nil: undefined }), moments, (seed, all) => {
+      const ran = order(seed, all)
+      expect(ran).toEqual(order(seed, all))
+      const scheduled = [...all.keys()].sort((a, b) => (all[a] ?? 0) - (all[b] ?? 0))
+      expect(ran.map((at) => all[at])).toEqual(scheduled.map((at) => all[at]))
+      expect(new Set(ran)).toEqual(new Set(scheduled))
+      if (seed === undefined) expect(ran).toEqual(scheduled)
+    }))
 
   it('come in every order', () => {
     const seen = new Set(Array.from({ length: 200 }, (_, seed) => order(seed, [5, 5, 5]).join('')))

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 import { checkLaws, holds, law, lawsOver, propertyOf, registerLaws } from '../../../src/testing/laws/index.ts'
 import { reportOf, type Law, type LawOptions } from '../../../src/testing/laws/index.ts'
+import { throwing } from '../../support/check.ts'
 
 const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
   law({
@@ -17,9 +18,7 @@ const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
     ...change,
   })
 
-const thrower = fc.nat().map((): number => {
-  throw new Error('planted')
-})
+const thrower = fc.nat().map(throwing('planted'))
 
 describe('a law', () => {
   it('that holds is kept, with its runs and situations counted', async () => {

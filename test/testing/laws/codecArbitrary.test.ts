@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { Event, Integrations, Track, WebhookBody } from '../../../src/event/index.ts'
 import { isJson } from '../../../src/event/json.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from '../../../src/testing/laws/index.ts'
+import { forAll } from '../../support/check.ts'
 
 const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
   fc.sample(arbitraryFor(codec, options), { numRuns: 1_000, seed: 5 })
@@ -69,69 +70,64 @@ const areSound = (codec: t.Mixed, values: ReadonlyArray<unknown>): void => {
   }
 }
 
-describe('arbitraryFor', () => {
-  it.each([List, Event, WebhookBody, Ordered])('makes values of $name', (codec: t.Mixed) =>
-    expect(samplesOf<unknown>(codec).every((value) => isRight(codec.decode(codec.encode(value))))).toBe(true),
-  )
+it.each([List, Event, WebhookBody, Ordered])('makes values of $name', (codec: t.Mixed) =>
+  expect(samplesOf<unknown>(codec).every((value) => isRight(codec.decode(codec.encode(value))))).toBe(true),
+)
 
-  it('makes values of random codecs', () =>
-    fc.assert(
-      fc.property(anyCodec, fc.integer(), (codec, seed) =>
-        areSound(codec, fc.sample(arbitraryFor<unknown>(codec), { numRuns: 20, seed })),
-      ),
-    ))
+it('makes values of random codecs', () =>
+  forAll(anyCodec, fc.integer(), (codec, seed) =>
+    areSound(codec, fc.sample(arbitraryFor<unknown>(codec), { numRuns: 20, seed })),
+  ))
 
-  it.each<t.Mixed>([t.undefined, t.void, t.bigint, t.Function, t.number, t.unknown])(
-    'makes values of $name that JSON does not hold only if asked for',
-    (codec) => {
-      const values = samplesOf<unknown>(codec, { json: false })
-      expect(values.every((value) => codec.is(value))).toBe(true)
-      expect(values.some((value) => !isJson(value))).toBe(true)
-    },
-  )
+it.each<t.Mixed>([t.undefined, t.void, t.bigint, t.Function, t.number, t.unknown])(
+  'makes values of $name that JSON does not hold only if asked for',
+  (codec) => {
+    const values = samplesOf<unknown>(codec, { json: false })
+    expect(values.every((value) => codec.is(value))).toBe(true)
+    expect(values.some((value) => !isJson(value))).toBe(true)
+  },
+)
 
-  const rule = 'has a rule that 10000 samples break: give { overrides: [["EventId", values]] }'
-  const Nested: t.Type<Tree> = t.recursion('Nested', () =>
-    t.refinement(t.type({ value: t.number, children: t.array(Nested) }), () => false, 'Bad'),
-  )
-  const Endless: t.Mixed = t.recursion('Endless', () => t.type({ next: Endless }))
-  it.each<readonly [t.Mixed, string]>([
-    [t.array(Endless), 'the codec "Endless" at a[0] is endless: each of its values holds another one: give'],
-    ...[t.undefined, t.void, t.bigint, t.Function, never].map(
-      (codec) =>
-        [t.tuple([codec]), `"${codec.name}" at a[0] has no values that JSON can hold: give`] as const,
-    ),
-    [t.array(Day), '"Day" at a[0] says nothing of its values: give { overrides: [["Day", values]] }'],
-    [t.array(Id), `arbitraryFor: the codec "EventId" at a[0] ${rule}`],
-    [t.intersection([t.type({ a: t.string }), t.type({ a: t.number })]), 'has a rule'],
-    [Nested, '"Nested" at a has a rule'],
-  ])('says where a codec has no values that it can make: %#', (codec, fault) =>
-    expect(() => arbitraryFor(t.type({ a: codec }))).toThrow(fault),
-  )
+const rule = 'has a rule that 10000 samples break: give { overrides: [["EventId", values]] }'
+const Nested: t.Type<Tree> = t.recursion('Nested', () =>
+  t.refinement(t.type({ value: t.number, children: t.array(Nested) }), () => false, 'Bad'),
+)
+const Endless: t.Mixed = t.recursion('Endless', () => t.type({ next: Endless }))
+it.each<readonly [t.Mixed, string]>([
+  [t.array(Endless), 'the codec "Endless" at a[0] is endless: each of its values holds another one: give'],
+  ...[t.undefined, t.void, t.bigint, t.Function, never].map(
+    (codec) => [t.tuple([codec]), `"${codec.name}" at a[0] has no values that JSON can hold: give`] as const,
+  ),
+  [t.array(Day), '"Day" at a[0] says nothing of its values: give { overrides: [["Day", values]] }'],
+  [t.array(Id), `arbitraryFor: the codec "EventId" at a[0] ${rule}`],
+  [t.intersection([t.type({ a: t.string }), t.type({ a: t.number })]), 'has a rule'],
+  [Nested, '"Nested" at a has a rule'],
+])('says where a codec has no values that it can make: %#', (codec, fault) =>
+  expect(() => arbitraryFor(t.type({ a: codec }))).toThrow(fault),
+)
 
-  it('takes overrides by codec and by name', () => {
-    const Order = t.type({ days: t.array(Day), id: Id })
-    const given = ['EventId', fc.stringMatching(/^ev_[0-9a-f]{24}$/)] as const
-    for (const key of [Day, 'Day']) {
-      const overrides = [[key, fc.constant(new Date(7))], given] as const
-      expect(samplesOf(Order, { overrides }).every(Order.is)).toBe(true)
-    }
-  })
+it('takes overrides by codec and by name', () => {
+  const Order = t.type({ days: t.array(Day), id: Id })
+  const given = ['EventId', fc.stringMatching(/^ev_[0-9a-f]{24}$/)] as const
+  for (const key of [Day, 'Day']) {
+    const overrides = [[key, fc.constant(new Date(7))], given] as const
+    expect(samplesOf(Order, { overrides }).every(Order.is)).toBe(true)
+  }
+})
 
-  it('reaches optional keys, the members of unions, and depth', () => {
-    const keys = samplesOf(t.partial({ a: t.string })).filter((value) => 'a' in value).length
-    expect(keys > 300 && keys < 700).toBe(true)
-    const formulas = samplesOf(Formula)
-    expect(formulas.filter((each) => typeof each === 'string').length).toBeGreaterThan(100)
-    expect(formulas.filter((each) => JSON.stringify(each).split('{').length > 4).length).toBeGreaterThan(20)
-  })
+it('reaches optional keys, the members of unions, and depth', () => {
+  const keys = samplesOf(t.partial({ a: t.string })).filter((value) => 'a' in value).length
+  expect(keys > 300 && keys < 700).toBe(true)
+  const formulas = samplesOf(Formula)
+  expect(formulas.filter((each) => typeof each === 'string').length).toBeGreaterThan(100)
+  expect(formulas.filter((each) => JSON.stringify(each).split('{').length > 4).length).toBeGreaterThan(20)
+})
 
-  it.each([
-    [0, 3],
-    [20, 45],
-  ])('shrinks a recursive value of %i or more characters to one of at most %i', (least, most) => {
-    const isShort = fc.property(arbitraryFor(Formula), (each) => JSON.stringify(each).length < least)
-    const [found] = fc.check(isShort, { seed: 1 }).counterexample ?? []
-    expect(JSON.stringify(found).length).toBeLessThan(most)
-  })
+it.each([
+  [0, 3],
+  [20, 45],
+])('shrinks a recursive value of %i or more characters to one of at most %i', (least, most) => {
+  const isShort = fc.property(arbitraryFor(Formula), (each) => JSON.stringify(each).length < least)
+  const [found] = fc.check(isShort, { seed: 1 }).counterexample ?? []
+  expect(JSON.stringify(found).length).toBeLessThan(most)
 })

@@ -2,15 +2,13 @@ import * as fc from 'fast-check'
 import * as t from 'io-ts'
 import { expect, it } from 'vitest'
 import { isRecord } from '../../../src/core/json.ts'
-import { Event, ParsedEvent, encodePayload, WebhookBody } from '../../../src/event/index.ts'
-import { toWebhookBody } from '../../../src/event/index.ts'
+import { Event, ParsedEvent, encodePayload, WebhookBody, toWebhookBody } from '../../../src/event/index.ts'
 import { kinds } from '../../../src/event/model.ts'
 import { invalidBody, invalidCallOf, invalidFor, trackingCallOf } from '../../../src/testing/laws/index.ts'
 import type { InvalidInput } from '../../../src/testing/laws/index.ts'
 import { decoded, pathsIn } from '../../support/decoded.ts'
 
-const samplesOf = (inputs: fc.Arbitrary<InvalidInput>): ReadonlyArray<InvalidInput> =>
-  fc.sample(inputs, { numRuns: 1_000, seed: 9 })
+const samplesOf = (inputs: fc.Arbitrary<InvalidInput>) => fc.sample(inputs, { numRuns: 1_000, seed: 9 })
 
 /** The places and reasons of 1,000 inputs, each of which the codec refuses there. */
 const reached = (codec: t.Mixed, inputs: fc.Arbitrary<InvalidInput>): ReadonlyArray<string> =>

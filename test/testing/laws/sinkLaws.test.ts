@@ -9,6 +9,7 @@ import type { NetworkRequest } from '../../../src/testing/network.ts'
 import { moreBrokenSinks } from '../../support/brokenVersions.ts'
 import { broken, registerLaws, reportOf, sinkLaws } from '../../../src/testing/laws/index.ts'
 import { networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
+import { throwing } from '../../support/check.ts'
 
 /** What code without types may give in place of a part of a sink. */
 const untyped = (value: unknown): never => value as never
@@ -27,9 +28,7 @@ const polling: MakeSink<SinkItem> = (world) => {
   return networkSink(world)
 }
 
-const unmade = (): never => {
-  throw new Error('no such host')
-}
+const unmade = throwing('no such host')
 const taking = delivering(() => of(right({ sink: 'mine' })))
 const silent = delivering(() => NEVER)
 const numbers = delivering(() => of<Verdict>(untyped(5)))
