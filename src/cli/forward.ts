@@ -182,14 +182,13 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const of = { codec: storedEvents, onCorrupt: () => reading.corrupt++ }
   const server = job.place?.server
   const database = server && (await openPostgres(server))
-  const inFolder = (path: string): BookmarkedOutbox<Payload<Event>> =>
-    lmdbOutbox({
-      path,
-      maxCount: maxWaiting + STORE_SLACK.count,
-      maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
-      ...of,
-    })
-  const store = server ? database?.outboxOf(server.queue)(of) : job.place && inFolder(job.place.name)
+  const bounds = {
+    maxCount: maxWaiting + STORE_SLACK.count,
+    maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
+  }
+  const store: BookmarkedOutbox<Payload<Event>> | undefined = server
+    ? database?.outboxOf(server.queue)(of)
+    : job.place && lmdbOutbox({ path: job.place.name, ...bounds, ...of })
   await database?.opened()
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
   const target = job.open(

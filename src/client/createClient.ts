@@ -1,4 +1,4 @@
-import { isLeft, left, right, type Either } from '../core/either.ts'
+import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
 import { inTime } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
@@ -30,7 +30,6 @@ import { held, lifetime } from './processExit.ts'
 import { encoder, isMessage, storedMessages, type CallType, type Message, type SentBatch } from './message.ts'
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
 
-const ignore = (): void => undefined
 const COMMA = 1
 
 /** Milliseconds for the drain at the end of the program. */
@@ -208,7 +207,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused(work.waiting())
     refusedBy[refusal._tag]++
-    callSafely(tellRefusal, refusal, ignore)
+    callSafely(tellRefusal, refusal, constVoid)
     return left(refusal)
   }
   const tellRefusal = (refusal: Refusal): void => {
@@ -233,7 +232,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
         return refuse({ ...answer.left, input: call })
       while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
       if (isLeft(answer)) work.dropNewest(message)
-      callSafely(program.busy, undefined, ignore)
+      callSafely(program.busy, undefined, constVoid)
       return right({ id: message.id })
     } catch (error) {
       // At the end of the stack only, before anything was accepted.

@@ -134,7 +134,7 @@ export const encoder = (
       if (byteLength > maxMessageBytes) return left(tooLarge(call, maxMessageBytes, byteLength, id))
       const message = { id, items: itemsOfKind[type], text, byteLength }
       const meta = askMeta && metaOf(() => askMeta(event), metaFailed)
-      return right(meta === undefined ? message : { ...message, meta })
+      return right(meta === undefined ? message : { meta, ...message })
     } catch (error) {
       // A getter of the call, or `newId`, threw.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))

@@ -187,7 +187,7 @@ export const requestHandler = (
       return ingestAnswer(
         messages.length,
         endpoint !== 'batch',
-        await ingest(source, { ...batch.right, headers }),
+        await ingest(source, { headers, ...batch.right }),
       )
     return source.deletions ? deletionAnswer(await deleteUser([source], messages[0], headers)) : noDeletions
   }

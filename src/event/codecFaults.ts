@@ -10,6 +10,19 @@ import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import { toFaults, type Finding, type Key } from './json.ts'
 
+/** The members of the codecs of io-ts 2.2. */
+export interface AnyCodec extends t.Mixed {
+  readonly _tag?: string
+  readonly value?: unknown
+  readonly keys?: object
+  readonly props?: t.Props
+  readonly domain?: t.Mixed
+  readonly codomain?: t.Mixed
+  readonly types?: ReadonlyArray<t.Mixed>
+  /** The element of an array, or the codec below a rule. */
+  readonly type?: t.Mixed
+}
+
 const member = (codec: unknown, key: string): unknown =>
   // Sound for every object: its values stay unknown.
   typeof codec === 'object' && codec !== null ? (codec as Readonly<Record<string, unknown>>)[key] : undefined

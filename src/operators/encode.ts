@@ -124,7 +124,7 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
       const written = write(idOf(item), item, maxBytes)
       if (askMeta === undefined || written._tag === 'Left') return written
       const meta = metaOf(() => askMeta(item), metaFailed)
-      return meta === undefined ? written : right({ ...written.right, meta })
+      return meta === undefined ? written : right({ meta, ...written.right })
     } catch {
       return left(invalid(item, faults))
     }

@@ -1,4 +1,5 @@
 import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
+import { constVoid } from '../core/either.ts'
 import { scheduleSafely, type Clock } from '../core/clock.ts'
 import type { Totals } from '../core/outcome.ts'
 import type { Relay } from './relay.ts'
@@ -13,8 +14,6 @@ export interface CloseResult<A> {
 /** Milliseconds before the end of a close in which nothing starts, and after it for what still runs. */
 export const LAST_ATTEMPT = 500
 
-const ignore = (): void => undefined
-
 /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
 export const until = (
   clock: Clock,
@@ -23,7 +22,7 @@ export const until = (
   isReached: () => boolean,
 ): Promise<boolean> => {
   if (isReached()) return Promise.resolve(true)
-  const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), ignore))
+  const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), constVoid))
   const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))
   return firstValueFrom(reached$.pipe(map(() => true)), { defaultValue: false })
 }

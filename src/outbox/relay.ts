@@ -90,7 +90,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     }
     poll()
   }
-  const writes = storeWrites(outbox, clock, limit, settled, storeFailed)
+  const writes = storeWrites(outbox, own, clock, limit, settled, storeFailed)
   const { unsaved } = writes
   const save = (write: Write<A>): void => {
     if (!isAcks(write)) book.left(write.length)

@@ -1,5 +1,7 @@
+import { constVoid } from '../core/either.ts'
 import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
+import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Ack, Entry, Nack, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
@@ -16,6 +18,7 @@ export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
  */
 export const storeWrites = <A>(
   outbox: Outbox<A>,
+  own: OwnContext,
   clock: Clock,
   limit: StoreLimit,
   settled: (write: Write<A>, isStored: boolean) => void,
@@ -23,6 +26,10 @@ export const storeWrites = <A>(
 ) => {
   /** Results that are not settled, and those of nacks among them. */
   const unsaved = { items: 0, nacks: 0 }
+  /** Results of this turn for a store that does not answer at once: one list of each kind for all of them. */
+  const acks: Array<Ack<A>> = []
+  const nacks: Array<Nack<A>> = []
+  let isSlow = false
   const toRepeat: Array<Write<A>> = []
   let cancelTimer: Cancel | undefined
   let mayRepeat = true
@@ -40,24 +47,29 @@ export const storeWrites = <A>(
     toRepeat.splice(0).forEach(attempt)
   }
 
+  const limited = <T>(answer: Awaitable<T>): Awaitable<T> =>
+    isPromiseLike(answer) ? limit.inTime(answer) : answer
   const attempt = (write: Write<A>): void => {
     const writeFailed = (error: unknown): void => {
       failed(error)
-      toRepeat.push(write)
+      // In halves: a result that the store never takes is alone after some repeats.
+      const half = Math.ceil(write.length / 2)
+      toRepeat.push(write.slice(0, half))
+      if (half < write.length) toRepeat.push(write.slice(half))
       if (!mayRepeat) giveUp()
       else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
     }
-    let answer: Awaitable<void>
-    try {
-      answer = isAcks(write) ? outbox.ack(write) : outbox.nack(write)
-    } catch (error) {
-      writeFailed(error)
-      return
+    const ask = (): Awaitable<void> => {
+      const answer = limited(isAcks(write) ? outbox.ack(write) : outbox.nack(write))
+      isSlow = isPromiseLike(answer)
+      return answer
     }
-    // Most stores answer at once.
-    if (!isPromiseLike(answer)) settle(write, true)
-    else limit.inTime(answer).then(() => settle(write, true), writeFailed)
+    whenAnswered(ask, () => settle(write, true), writeFailed)
   }
+  const attemptSoon = inMicrotask(own, () => {
+    if (acks.length > 0) attempt(acks.splice(0))
+    if (nacks.length > 0) attempt(nacks.splice(0))
+  })
 
   return {
     unsaved,
@@ -65,7 +77,10 @@ export const storeWrites = <A>(
     save: (write: Write<A>): void => {
       unsaved.items += write.length
       if (!isAcks(write)) unsaved.nacks += write.length
-      attempt(write)
+      if (!isSlow) return attempt(write)
+      if (isAcks(write)) for (const ack of write) acks.push(ack)
+      else for (const nack of write) nacks.push(nack)
+      attemptSoon()
     },
     /** Gives up lists that fail from now on, and after `timeout` ms all open calls, unless cancelled. */
     stopRetrying: (timeout: number): Cancel => {
@@ -76,17 +91,13 @@ export const storeWrites = <A>(
       return timeout === Infinity ? nothingToCancel : scheduleSafely(clock, timeout, stop, failed)
     },
     /** Ends leased entries for good, and takes out the others: `use` gets those. */
-    handBack: (acks: ReadonlyArray<Ack<A>>, use: (remaining: ReadonlyArray<Entry<A>>) => void): void => {
-      const ack = (): Awaitable<void> => (acks.length > 0 ? outbox.ack(acks) : undefined)
-      const takeRemaining = (): Awaitable<ReadonlyArray<Entry<A>>> => {
-        const remaining = outbox.takeRemaining()
-        return isPromiseLike(remaining) ? limit.inTime(remaining) : remaining
-      }
-      whenAnswered(ack, () => undefined, failed)
-      whenAnswered(takeRemaining, use, (error) => {
+    handBack: (mine: ReadonlyArray<Ack<A>>, use: (remaining: ReadonlyArray<Entry<A>>) => void): void => {
+      if (mine.length > 0) whenAnswered(() => outbox.ack(mine), constVoid, failed)
+      const notTaken = (error: unknown): void => {
         failed(error)
         use([])
-      })
+      }
+      whenAnswered(() => limited(outbox.takeRemaining()), use, notTaken)
     },
   }
 }

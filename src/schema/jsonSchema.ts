@@ -2,6 +2,7 @@
 import type * as t from 'io-ts'
 import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
+import type { AnyCodec } from '../event/codecFaults.ts'
 import { JsonObject, toFaults, type Finding, type Key } from '../event/json.ts'
 import { messageIdLength } from '../event/limits.ts'
 import { kinds, members } from '../event/model.ts'
@@ -9,17 +10,6 @@ import { WebhookBody, WireBody } from '../event/webhookBody.ts'
 
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
-
-interface AnyCodec extends t.Mixed {
-  readonly _tag?: string
-  readonly value?: unknown
-  readonly keys?: object
-  readonly props?: t.Props
-  readonly domain?: t.Mixed
-  readonly codomain?: t.Mixed
-  readonly types?: ReadonlyArray<t.Mixed>
-  readonly type?: t.Mixed
-}
 
 const [{ event: id, messageId, timestamp }] = members.track
 

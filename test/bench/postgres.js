@@ -47,7 +47,7 @@ const pipeline = ({ ms = 0, maxInFlight = 1_000, seen, keyOf, fails, retry, ...m
   const query = async (text) => {
     const start = performance.now()
     const answer = await pool.query(text)
-    calls.push({ ...text, ms: performance.now() - start })
+    calls.push({ text: text.text, ms: performance.now() - start })
     return answer
   }
   const own = { query, connect: () => pool.connect() }

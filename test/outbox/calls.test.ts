@@ -79,3 +79,30 @@ it('a client asks its outbox with one list for a turn, for each batch one lease 
   expect(client.stats()).toMatchObject({ delivered: 1_000, batches: 50 })
   expect(calls).toEqual({ enqueue: 1, lease: 50, ack: 50, nack: 0 })
 })
+
+it('a store that answers later gets the results of a turn as one list, and halves of a list that failed', async () => {
+  const clock = virtualClock()
+  const inner = memoryOutbox<number>()
+  const lists: Array<ReadonlyArray<number>> = []
+  const ended: number[] = []
+  const outbox: Outbox<number> = {
+    ...inner,
+    ack: async (list) => {
+      const items = list.map(({ entry }) => entry.item)
+      lists.push(items)
+      if (items.includes(4)) throw new Error('it never takes 4')
+      await inner.ack(list)
+    },
+  }
+  const sink = scriptedSink<number>({ clock, reply: () => ({ verdict: yes }) })
+  const work = relay<number>({
+    ...{ sink, outbox, clock, random: () => 0, retry: standard, shape: one<number>(10) },
+    ended: ({ item }) => ended.push(item),
+  })
+  for (let item = 0; item < 6; item++) void work.offer(item)
+  await clock.advance(0)
+  expect(lists).toEqual([[0], [1, 2, 3, 4, 5]])
+  await clock.advance(3_000)
+  expect(lists.slice(2)).toEqual([[1, 2, 3], [4, 5], [4], [5], [4]])
+  expect(ended).toEqual([0, 1, 2, 3, 5])
+})

@@ -272,8 +272,8 @@ const postgresOutbox = <A>(
 
   const offersOf = (items: ReadonlyArray<A>, bookmark?: Bookmark): ReadonlyArray<KeyedOffer<A>> =>
     items.map((item) => {
-      const offer = offerOf(codec, item)
-      if (!offer.text.includes('\0')) return { ...offer, key: storedKey(keyOf?.(item)), bookmark }
+      const { size, text } = offerOf(codec, item)
+      if (!text.includes('\0')) return { item, size, text, key: storedKey(keyOf?.(item)), bookmark }
       throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
     })
   /** A list failed: a later bookmark would skip its items. */

@@ -122,8 +122,8 @@ export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boo
       name: N,
       values: ReadonlyArray<unknown> = [],
     ): Promise<ReadonlyArray<Rows[N]>> => {
-      const named = isPrepared ? { name: `${schema}_${name}` } : {}
-      const { rows } = await pool.query({ ...named, text: texts[name], values })
+      const query = { text: texts[name], values }
+      const { rows } = await pool.query(isPrepared ? { name: `${schema}_${name}`, ...query } : query)
       // The text of this name answers these rows.
       return rows as ReadonlyArray<Rows[N]>
     },

@@ -3,6 +3,7 @@ import { getOrElse } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { isRecord } from '../../core/json.ts'
 import { checkOptions, flag, guarded, strict, withDefault } from '../../core/options.ts'
+import type { AnyCodec } from '../../event/codecFaults.ts'
 import { showPath, type Key } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { Integrations, members } from '../../event/model.ts'
@@ -19,19 +20,6 @@ export interface CodecArbitraryOptions {
    * holds. A codec is named by itself or by its name; the first that fits is used.
    */
   readonly overrides?: ReadonlyArray<readonly [codec: t.Mixed | string, values: fc.Arbitrary<unknown>]>
-}
-
-/** The codecs of io-ts 2.2, known by `_tag`, which the classes of a second copy of io-ts have too. */
-interface AnyCodec extends t.Mixed {
-  readonly _tag?: string
-  readonly value?: unknown
-  readonly keys?: object
-  readonly props?: t.Props
-  readonly domain?: t.Mixed
-  readonly codomain?: t.Mixed
-  readonly types?: ReadonlyArray<t.Mixed>
-  /** The element of an array, or the codec below a rule. */
-  readonly type?: t.Mixed
 }
 
 /** The parts of a codec, each with the step to its values: none for its own, `*` for all of them. */
