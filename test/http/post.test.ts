@@ -3,12 +3,12 @@ import { onlyAttempt, type Clock, type Sink, type Verdict } from '../../src/inde
 import { postTo, type Posting } from '../../src/http/post.ts'
 import { virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
-import { closedAfterEach, until } from '../support/http.ts'
+import { closedAfterEach, muteServer, until } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
 
-const clientTo = (url: string): Sink<Posting> => {
-  const client = postTo(new URL(url), [], {}, (posting: Posting) => posting)
+const clientTo = (url: string, connectWithin = 5_000): Sink<Posting> => {
+  const client = postTo(new URL(url), [], { connectWithin }, (posting: Posting) => posting)
   return use(client, () => client.close({ timeout: 0 }))
 }
 
@@ -120,6 +120,16 @@ it('a cancel leaves no socket inside the verdict', async () => {
   await request.decided
   await until(() => receiver.connections() === 0)
   expect(request.events).toHaveLength(1)
+})
+
+it('a cancel before the connection is there destroys its socket', async () => {
+  const server = await muteServer()
+  use(server, server.close)
+  const request = start(clientTo(`https://127.0.0.1:${server.port}/`, 600_000))
+  await until(() => server.sockets.size === 1)
+  request.cancel()
+  await until(() => server.sockets.size === 0)
+  expect(request.events).toEqual([])
 })
 
 it('close aborts at its timeout, on the clock that it is given; what it aborts may be retried', async () => {

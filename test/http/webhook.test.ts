@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import Fastify from 'fastify'
+import { createServer as createHttps } from 'node:https'
 import { createServer } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:tls'
@@ -482,11 +483,14 @@ describe('TLS', () => {
   })
 
   it('connects again with the session of the last connection', async () => {
-    const receiver = await receive([{ do: 'hangUp' }], { tls: certificates.valid })
-    const sink = sinkTo({ url: receiver.url, tls: { ca } })
-    expect((await deliverOnce(sink, event)).verdicts).toMatchObject([{ _tag: 'Left' }])
-    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered })
-    expect(receiver.accepted()).toBe(2)
+    const reused: boolean[] = []
+    const server = createHttps(certificates.valid, (_, response) =>
+      response.writeHead(200, { Connection: 'close' }).end(),
+    ).on('secureConnection', (socket) => reused.push(socket.isSessionReused()))
+    const { port } = use(await listen(server), () => new Promise((closed) => server.close(closed)))
+    const sink = sinkTo({ url: `https://localhost:${port}/`, tls: { ca } })
+    for (let n = 0; n < 2; n++) expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered })
+    expect(reused).toEqual([false, true])
   })
 })
 

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { newFolder } from '../support/folder.ts'
+import { constVoid } from '../../src/core/either.ts'
+import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
+import { storedEntries } from '../../src/outbox/lmdb/entries.ts'
+import { openStore } from '../../src/outbox/lmdb/store.ts'
+import { offerOf } from '../../src/outbox/stored.ts'
+import { newFolder, textCodec } from '../support/folder.ts'
 import { open, ALL, all, yes, no } from './lmdbKit.ts'
 
 it('reads items of any length back as they were, after a restart, a nack and a rejection', async () => {
@@ -37,6 +42,33 @@ it('ignores a repeated or late ack and nack', async () => {
   expect(outbox.stats()).toMatchObject({ waiting: 1, bytes: 1, dead: 1 })
   expect(outbox.nextDue()).toBe(5)
   await outbox.close()
+})
+
+it('writes a result again after its transaction failed', async () => {
+  let isFull = false
+  const { begun, close } = openStore(newFolder(), 'items', undefined, 0, (store) => {
+    const commits = groupCommit(store)
+    const write: typeof commits.write = async (...given) => {
+      if (isFull) throw new Error('ENOSPC')
+      return commits.write(...given)
+    }
+    const bounds = { maxCount: 9, maxBytes: 9, keepDead: 9 }
+    return {
+      commits,
+      entries: storedEntries(store, { ...commits, write }, textCodec, bounds, () => 0, constVoid),
+    }
+  })
+  const { entries, commits } = begun
+  await entries.enqueue([offerOf(textCodec, 'a')], () => constVoid)
+  const [a] = entries.lease(0, ALL)
+  if (a === undefined) throw new Error('it is there')
+  isFull = true
+  await expect(entries.ack([yes(a)])).rejects.toThrow('ENOSPC')
+  isFull = false
+  await entries.ack([yes(a)])
+  expect(commits.counters().waiting).toBe(0)
+  await commits.end()
+  await close()
 })
 
 describe('a wrong clock', () => {
