@@ -227,15 +227,14 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const unwatch = outbox.watch?.(() => lookLater.set(now()))
 
   /** Uses the answer to a call that adds items. Items that are leased before it count with the answer. */
-  const whenStored = <T, B>(answer: PromiseLike<T>, use: (answer: T) => B, adds = 1): Promise<B> => {
+  const whenStored = async <T, B>(answer: PromiseLike<T>, use: (answer: T) => B, adds = 1): Promise<B> => {
     book.asked(adds)
-    return limit
-      .inTime(answer, pollSoon, storeFailed)
-      .then(use)
-      .finally(() => {
-        book.answered(adds)
-        own(changed)
-      })
+    try {
+      return use(await limit.inTime(answer, pollSoon, storeFailed))
+    } finally {
+      book.answered(adds)
+      own(changed)
+    }
   }
   const stored = (item: A, answers: ReadonlyArray<Added<A>>, use?: (entry: Entry<A>) => void): Added<A> => {
     const answer = answers[0]
