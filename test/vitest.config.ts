@@ -5,12 +5,14 @@ import { profile } from './support/runs.ts'
 
 const minutes = { short: 1, full: 5, long: 180 }[profile]
 
-const overPostgres = programs.initdb === '' ? ['test/**/*ostgres*.*.ts'] : []
-if (overPostgres.length > 0) console.log('No PostgreSQL (initdb) was found: the tests over it are not run.')
-
-const overChromium = chromium === '' ? ['test/**/*hromium*.*.ts'] : []
-if (overChromium.length > 0) console.log('No Chromium was found: the test in it is not run.')
-else if (programs.pgbouncer === '') console.log('No PgBouncer was found: a test of poolers runs without one.')
+/** What some tests run over, and those tests. */
+const missing = [
+  ['PostgreSQL (initdb)', programs.initdb, 'test/**/*ostgres*.*.ts'],
+  ['NATS (nats-server)', programs.nats, 'test/**/*etstream*.*.ts'],
+  ['Chromium', chromium, 'test/**/*hromium*.*.ts'],
+].filter(([, program]) => program === '')
+for (const [name] of missing) console.log(`No ${name} was found: the tests over it are not run.`)
+if (programs.pgbouncer === '') console.log('No PgBouncer was found: a test of poolers runs without one.')
 
 export default defineConfig({
   test: {
@@ -21,7 +23,7 @@ export default defineConfig({
       ...(profile === 'short' ? [] : ['test/mutants/*.mutants.ts', 'test/process/*.full.ts']),
       ...(profile === 'long' ? ['test/process/*.long.ts'] : []),
     ],
-    exclude: ['test/bench/**', ...overPostgres, ...overChromium],
+    exclude: ['test/bench/**', ...missing.flatMap(([, , tests]) => tests ?? [])],
     // The default leaves one core out, and of two cores that is half.
     maxWorkers: '100%',
     // The files of one worker share their modules: a third of the CPU time. So a test puts back what it changes for all, such as `DEBUG`.

@@ -1,4 +1,4 @@
-export declare const programs: { readonly initdb: string; readonly pgbouncer: string }
+export declare const programs: Readonly<Record<'initdb' | 'pgbouncer' | 'nats', string>>
 export declare const freePort: () => Promise<number>
 
 interface Server {
@@ -9,12 +9,10 @@ interface Server {
 
 /** `restart` is a crash: open requests get no answer. It resolves when the server takes connections again. */
 export type PostgresServer = Server & { readonly restart: () => Promise<void> }
-interface ServerOptions {
-  readonly syncs?: boolean
-  readonly settings?: ReadonlyArray<string>
-}
-
-export declare const startPostgres: (options?: ServerOptions) => Promise<PostgresServer>
+export declare const startPostgres: (
+  options?: Partial<Record<'syncs', boolean> & Record<'settings', string[]>>,
+) => Promise<PostgresServer>
 export declare const sharedPostgres: () => Promise<PostgresServer>
 export declare const newSchema: () => string
 export declare const startPgbouncer: (server: Pick<Server, 'port'>, connections?: number) => Promise<Server>
+export declare const startNats: () => Promise<Server>

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL of its own for tests and benches, in a temporary folder on a free port of loopback. A shell keeps it, and stops and
+ * A PostgreSQL, a PgBouncer or a NATS of its own for tests and benches, in a temporary folder on a free port of loopback. A shell keeps it, and stops and
  * removes it as soon as the process that asked for it has ended, however that ended.
  */
 import { spawn, spawnSync } from 'node:child_process'
@@ -13,7 +13,7 @@ const say = (script) => spawnSync('sh', ['-c', script], { encoding: 'utf8' }).st
 const folders = '$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV | tr "\\n" :)'
 const found = (name) => say(`PATH=$PATH:/usr/sbin:${folders}; readlink -f "$(command -v ${name})"`)
 /** Where the programs stand; empty without one. */
-export const programs = { initdb: found('initdb'), pgbouncer: found('pgbouncer') }
+export const programs = { initdb: found('initdb'), pgbouncer: found('pgbouncer'), nats: found('nats-server') }
 
 /** A port below those that systems give to connections, so that nothing takes it while its server is dead. */
 export const freePort = async () => {
@@ -105,4 +105,12 @@ default_pool_size=${connections}\nmax_client_conn=500\nignore_startup_parameters
   const bouncer = await kept('pgbouncer', port, { ini }, start, 'kill $p; wait $p')
   while (!(await accepts(port))) await new Promise((done) => setTimeout(done, 20))
   return bouncer
+}
+
+/** Starts a NATS with JetStream. */
+export const startNats = async () => {
+  const port = await freePort()
+  const run = `'${programs.nats}' -js -sd . -a 127.0.0.1 -p ${port} 2>log & p=$!`
+  const start = `{ ${run}; until grep -q 'is ready' log; do kill -0 $p || break; sleep 0.05; done; kill -0 $p; }`
+  return { ...(await kept('nats', port, {}, start, 'kill $p; wait $p')), url: `nats://127.0.0.1:${port}` }
 }
