@@ -7,8 +7,8 @@ export interface LinkedList<L> {
   readonly size: () => number
   readonly oldest: () => L | undefined
   readonly push: (item: L) => void
-  /** Takes an item out; does nothing if it is not in. */
-  readonly remove: (item: L) => void
+  /** Takes an item out. Answers whether it was in. */
+  readonly remove: (item: L) => boolean
   /** Takes everything out, oldest first. */
   readonly drain: () => ReadonlyArray<L>
 }
@@ -25,9 +25,9 @@ export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
   let newest: L | undefined
   let count = 0
 
-  const remove = (item: L): void => {
+  const remove = (item: L): boolean => {
     const { older, newer } = item
-    if (older === undefined && oldest !== item) return
+    if (older === undefined && oldest !== item) return false
     if (older === undefined) oldest = newer
     else older.newer = newer
     if (newer === undefined) newest = older
@@ -35,6 +35,7 @@ export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
     item.older = undefined
     item.newer = undefined
     count--
+    return true
   }
 
   return {

@@ -1,6 +1,7 @@
 import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, systemClock, type Clock } from '../core/clock.ts'
+import { linkedList, type Link } from '../core/linkedList.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
 
@@ -10,12 +11,17 @@ const STORE_TIMEOUT = 30_000
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
 
+/** A call that is not answered. */
+interface OpenCall extends Link<OpenCall> {
+  readonly fail: (error: Error) => void
+}
+
 export type StoreLimit = ReturnType<typeof storeLimit>
 
 /** The limit of time for the calls of one store, so that a store that hangs stops nothing for ever. */
 export const storeLimit = (limit = STORE_TIMEOUT) => {
-  /** Fails each open call. */
-  const open = new Set<(error: Error) => void>()
+  // A linked list: a Set keeps answered calls, and their items, until a full garbage collection.
+  const open = linkedList<OpenCall>()
   let given: Error | undefined
 
   return {
@@ -31,24 +37,25 @@ export const storeLimit = (limit = STORE_TIMEOUT) => {
       new Promise<T>((resolve, reject) => {
         const end = (): boolean => {
           cancel()
-          return open.delete(fail)
+          return open.remove(call)
         }
         const fail = (error: Error): void => {
           if (end()) reject(error)
         }
+        const call: OpenCall = { fail, older: undefined, newer: undefined }
         const cancel = systemClock.schedule(limit, () => {
           const error = new Error(`the store did not answer within ${String(limit)} ms`)
           slow(error)
           fail(error)
         })
-        open.add(fail)
+        open.push(call)
         if (given !== undefined) fail(given)
         Promise.resolve(answer).then((value) => (end() ? resolve(value) : late(value)), fail)
       }),
     /** Fails every open call, and each later one that is not answered at once. */
     giveUp: (error: Error): void => {
       given = error
-      for (const fail of open) fail(error)
+      for (let call = open.oldest(); call !== undefined; call = open.oldest()) call.fail(error)
     },
   }
 }
