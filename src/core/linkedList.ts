@@ -19,7 +19,6 @@ export interface Link<L> {
   newer: L | undefined
 }
 
-/** An empty list. */
 export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
   let oldest: L | undefined
   let newest: L | undefined

@@ -5,21 +5,17 @@ import { linkedList, type Link } from '../core/linkedList.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
 
-/** Milliseconds that a store has for one call, on the machine's clock. */
-const STORE_TIMEOUT = 30_000
-
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
 
-/** A call that is not answered. */
 interface OpenCall extends Link<OpenCall> {
   readonly fail: (error: Error) => void
 }
 
 export type StoreLimit = ReturnType<typeof storeLimit>
 
-/** The limit of time for the calls of one store, so that a store that hangs stops nothing for ever. */
-export const storeLimit = (limit = STORE_TIMEOUT) => {
+/** The time of a store for a call, in ms of the machine's clock: a hung store stops nothing for ever. */
+export const storeLimit = (limit = 30_000) => {
   // A linked list: a Set keeps answered calls, and their items, until a full garbage collection.
   const open = linkedList<OpenCall>()
   let given: Error | undefined

@@ -120,6 +120,7 @@ it('knows records that cannot be read: lists and deletes them, and leaves them i
   expect((await dead(path, 'purge', '--unreadable')).stdout).toBe(
     '1 of 1 dead letters would be deleted; do it with --yes\n',
   )
+  expect((await dead(path, 'purge')).stdout).toContain('do it with --all --yes\n')
   const purged = await dead(path, 'purge', '--unreadable', '--yes', '--output', 'json')
   expect(recordsOf(purged.stdout)).toEqual([{ v: 1, t: 'purge', done: true, count: 1, unreadable: 1 }])
   expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')

@@ -31,7 +31,6 @@ test('what a process left without an answer or put back comes again, a bad messa
   const crashing = await connect({ servers: server.url })
   await (await jetstream(crashing).consumers.get('EVENTS', 'headrace')).next()
   await crashing.close()
-
   const consumer = await jetstream(connection).consumers.get('EVENTS', 'headrace')
   const nak = vi.fn((message: JsMsg) => message.nak())
   const answers = { item: (message: JsMsg) => message.seq, ack: () => undefined, nak }

@@ -92,9 +92,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
       // Written by `put`.
       return stored === undefined ? undefined : (JSON.parse(stored) as [string, string])[1]
     },
-    remember: async (bookmark) => {
-      await commits.write(1, true, () => put(bookmark))
-    },
+    remember: (bookmark) => commits.write(1, true, () => put(bookmark)),
     stats: () => {
       const { waiting, bytes, dead, evictedDeadLetters } = commits.counters()
       const { maxCount, maxBytes } = bounds

@@ -57,10 +57,8 @@ export const deadLettersOf = <A>(
       const moved: ReadonlyArray<{ readonly id: string }> = await ask(name, [queue, chosen])
       const gone = new Set(moved.map(({ id }) => id))
       ids.push(...gone)
-      changed(
-        page.filter(({ id }) => gone.has(id)),
-        name === 'redrive',
-      )
+      const changedRows = page.filter(({ id }) => gone.has(id))
+      changed(changedRows, name === 'redrive')
     }
     return ids
   }
@@ -71,10 +69,8 @@ export const deadLettersOf = <A>(
       change('redrive', (rows) => {
         const refusalOf = room()
         return rows.filter((row) => {
-          const deadLetter = deadLetterIn(codec, me, row)
-          return (
-            deadLetter.reason === 'ended' && matches(deadLetter) && refusalOf(row, row.size) === undefined
-          )
+          const letter = deadLetterIn(codec, me, row)
+          return letter.reason === 'ended' && matches(letter) && refusalOf(row, row.size) === undefined
         })
       }),
     purge: async (matches) =>
