@@ -37,7 +37,8 @@ type ByMethod<C extends { readonly type: string }> = Omit<C, 'type' | 'userId' |
   readonly type?: C['type']
 }
 
-type PropertiesOf<P> = Partial<P> extends P ? { readonly properties?: P } : { readonly properties: P }
+type PropertiesOf<P> =
+  Partial<P> extends P | Record<string, undefined> ? { readonly properties?: P } : { readonly properties: P }
 
 /** The input of `identify`. Any part of the traits may be given. @inline */
 export type IdentifyInput<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &

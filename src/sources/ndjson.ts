@@ -138,8 +138,7 @@ const readLines = async function* (
  * Reads NDJSON, one JSON value a line, from anything that gives chunks: a file, stdin, a response. A bad
  * line comes out on the left with its number and where it stops being JSON, never with its content, and
  * the lines after it are read. `\r\n`, a byte order mark, empty lines and a missing last line break are
- * allowed. It reads only when asked for the next line, so `pull(ndjsonLines(file), …)` holds one chunk,
- * whatever the size of the file.
+ * allowed. It reads when it is asked for a line: `pull(ndjsonLines(file), …)` holds one chunk.
  *
  * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is
  * then not a line.
