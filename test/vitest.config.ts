@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { chromium } from './support/chromium.ts'
-import { programs } from './support/postgres.js'
+import { programs } from './support/servers.js'
 import { profile } from './support/runs.ts'
 
 const minutes = { short: 1, full: 5, long: 180 }[profile]

@@ -152,9 +152,9 @@ const change =
     const { output, yes, all, unreadable = false } = given
     const options = unreadable ? { ...given, reason: 'corrupt' } : given
     const { reason, status, kind, since } = options
-    const isNarrow = (reason ?? status ?? kind ?? since ?? id) !== ''
     // Only `purge` has the flag: a redriven event is not lost.
-    if (all === false && yes && !isNarrow)
+    const needsAll = all === false && (reason ?? status ?? kind ?? since ?? id) === ''
+    if (needsAll && yes)
       throw new UsageError(
         'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, ' +
           'or give --all',
@@ -171,7 +171,7 @@ const change =
       const corrupt = unreadable ? count : undefined
       const was = `${counted(count, 'dead letter')} ${count === 1 ? 'was' : 'were'} ${done}`
       if (output === 'json') out.line(toJson({ t: action, done: yes, count, meant, unreadable: corrupt }))
-      const flag = isNarrow || isRedrive ? '--yes' : '--all --yes'
+      const flag = needsAll ? '--all --yes' : '--yes'
       if (output === 'lines') out.line(yes ? was : `${String(meant)} would be ${done}; do it with ${flag}`)
       if (yes && isRedrive && output !== 'json' && count > 0) {
         const place = server ? 'queue' : 'folder'

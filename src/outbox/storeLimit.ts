@@ -14,7 +14,7 @@ interface OpenCall extends Link<OpenCall> {
 
 export type StoreLimit = ReturnType<typeof storeLimit>
 
-/** The time of a store for a call, in ms of the machine's clock: a hung store stops nothing for ever. */
+/** Limits the time of a store's calls, in ms of the machine's clock: one that hangs stops nothing. */
 export const storeLimit = (limit = 30_000) => {
   // A linked list: a Set keeps answered calls, and their items, until a full garbage collection.
   const open = linkedList<OpenCall>()

@@ -10,7 +10,7 @@ import { migrate, postgres } from 'headrace/outbox/postgres'
 import { exponential } from 'headrace/policy'
 import pg from 'pg'
 import { Subject, map, of, tap, timer } from 'rxjs'
-import { programs, startPostgres } from '../support/postgres.js'
+import { programs, startPostgres } from '../support/servers.js'
 import { answerOf, compared, cpuNow, median, quantile } from './measure.js'
 
 const given = process.argv[2] === 'worker' ? JSON.parse(process.argv[3]) : undefined

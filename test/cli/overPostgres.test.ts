@@ -1,7 +1,7 @@
 /** Commands over a real PostgreSQL. Left out if there is no server. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
-import { newSchema } from '../support/postgres.js'
+import { newSchema } from '../support/servers.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { configFile, headrace, receiverOf, scratch, start, track } from './inProcess.ts'
 

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { loopbackReceiver } from '../../src/testing/index.ts'
 import { checkExamples, collectExamples, type Fence } from '../support/examples.ts'
-import { sharedPostgres } from '../support/postgres.js'
+import { sharedPostgres } from '../support/servers.js'
 
 const LIMIT = 30_000
 const fences = collectExamples().filter(({ file }) => /docs\/(outbox|scale)\.md/.test(file))

@@ -21,7 +21,7 @@ import type { CorruptRecord, Entry, OutboxFactoryOptions, TransactionClient } fr
 import type { TransactionalOutbox } from '../../src/outbox/index.ts'
 import { loopbackReceiver, virtualClock, type Receiver } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
-import { newSchema, programs, startPgbouncer } from '../support/postgres.js'
+import { newSchema, programs, startPgbouncer } from '../support/servers.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { textCodec } from '../support/folder.ts'
 

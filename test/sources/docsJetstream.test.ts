@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { deliver, sink } from '../../src/index.ts'
 import { acknowledged } from '../../src/sources/acknowledged.ts'
 import { checkExamples, collectExamples } from '../support/examples.ts'
-import { startNats } from '../support/postgres.js'
+import { startNats } from '../support/servers.js'
 
 const blocks = collectExamples().filter(({ text }) => text.includes('NATS_URL'))
 /** Ends the block when nothing waits. */
@@ -40,7 +40,6 @@ test('what a process left without an answer or put back comes again, a bad messa
   await vi.waitFor(() => expect(started).toHaveBeenCalled())
   stuck.unsubscribe()
   expect(nak.mock.calls.map(([{ seq }]) => seq)).toEqual([2])
-
   vi.stubEnv('NATS_URL', server.url)
   const textOf = (text: string) => text.replace('const delivery', `${DRIVER}const delivery`) + SHOWN
   const run = blocks.map((block) => ({ ...block, flags: [], text: textOf(block.text) }))

@@ -5,7 +5,7 @@ import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgr
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import type { Outbox, OutboxFactoryOptions } from '../../src/outbox/index.ts'
 import { type VirtualClock, seededRandom } from '../../src/testing/index.ts'
-import { newSchema, sharedPostgres } from './postgres.js'
+import { newSchema, sharedPostgres } from './servers.js'
 
 type Pool = PostgresOptions['pool']
 

@@ -9,9 +9,10 @@ interface Server {
 
 /** `restart` is a crash: open requests get no answer. It resolves when the server takes connections again. */
 export type PostgresServer = Server & { readonly restart: () => Promise<void> }
-export declare const startPostgres: (
-  options?: Partial<Record<'syncs', boolean> & Record<'settings', string[]>>,
-) => Promise<PostgresServer>
+export declare const startPostgres: (options?: {
+  readonly syncs?: boolean
+  readonly settings?: ReadonlyArray<string>
+}) => Promise<PostgresServer>
 export declare const sharedPostgres: () => Promise<PostgresServer>
 export declare const newSchema: () => string
 export declare const startPgbouncer: (server: Pick<Server, 'port'>, connections?: number) => Promise<Server>

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL, a PgBouncer or a NATS of its own for tests and benches, in a temporary folder on a free port of loopback. A shell keeps it, and stops and
- * removes it as soon as the process that asked for it has ended, however that ended.
+ * Servers of their own for tests and benches: PostgreSQL, PgBouncer, NATS, in a temporary folder on a free port of loopback. A shell
+ * keeps each, and stops and removes it as soon as the process that asked for it has ended, however that ended.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
