@@ -103,12 +103,14 @@ it.each(isAll ? kinds : kinds.slice(0, 2))(title, { timeout: LIMIT * 2 }, async 
   const outbox = postgres({ pool, queue: 'kills' })({ codec: storedEvents })
   const dead = (await outbox.dead.list()).flatMap((each) => (each.reason === 'ended' ? [each.entry] : []))
   await outbox.close()
-  expect(dead.length).toBe(doomed.size)
+  // What a worker offered again after its death may be stored twice, and each copy ends by itself.
+  expect(dead.filter(({ item }) => !doomed.has(item.id))).toEqual([])
+  expect(dead.length).toBeLessThanOrEqual(doomed.size + figures.repeated)
   // No attempt starts after the deadline, and it counts from the first attempt whose failure was stored.
-  const early = dead.flatMap(({ item, firstAttemptAt = 0 }) => {
-    const times = doomed.get(item.id) ?? []
-    expect(Math.max(...times)).toBeLessThan(firstAttemptAt + WINDOW + 1_000)
-    return times.filter((at) => at < firstAttemptAt - 100)
+  const early = [...doomed].flatMap(([id, times]) => {
+    const starts = dead.flatMap(({ item, firstAttemptAt = 0 }) => (item.id === id ? [firstAttemptAt] : []))
+    expect(Math.max(...times)).toBeLessThan(Math.max(...starts) + WINDOW + 1_000)
+    return times.filter((at) => at < Math.min(...starts) - 100)
   })
   expect(early.length).toBeLessThanOrEqual(SIZE.kills)
 })

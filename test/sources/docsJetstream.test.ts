@@ -17,7 +17,6 @@ const whenDone = setInterval(async () => {
   process.emit('SIGTERM')
 }, 20)
 `
-const SHOWN = '// => stored delete\n// => stored delete\n'
 
 test('what a process left without an answer or put back comes again, a bad message is terminated', async () => {
   const server = await startNats()
@@ -41,7 +40,7 @@ test('what a process left without an answer or put back comes again, a bad messa
   stuck.unsubscribe()
   expect(nak.mock.calls.map(([{ seq }]) => seq)).toEqual([2])
   vi.stubEnv('NATS_URL', server.url)
-  const textOf = (text: string) => text.replace('const delivery', `${DRIVER}const delivery`) + SHOWN
+  const textOf = (text: string) => text.replace('const delivery', `${DRIVER}const delivery`)
   const run = blocks.map((block) => ({ ...block, flags: [], text: textOf(block.text) }))
   expect(await checkExamples(run, 20_000)).toEqual([[]])
   vi.unstubAllEnvs()

@@ -1,6 +1,5 @@
 export declare const programs: Readonly<Record<'initdb' | 'pgbouncer' | 'nats', string>>
 export declare const freePort: () => Promise<number>
-
 interface Server {
   readonly port: number
   readonly url: string
