@@ -294,8 +294,8 @@ export const ingester = (
       if (isTurnOver(clock, since)) since = await turn()
       routed.failure = failure
       for (const target of failure === undefined ? routed.targets : []) {
-        if (target.isGone) continue
-        const stored = storeAt(target, routed, whenFull)
+        if (target.isGone) routed.failure ??= closed(routed.payload)
+        const stored = target.isGone ? undefined : storeAt(target, routed, whenFull)
         if (stored !== undefined) pending.push(stored)
       }
       if (isWhole && failure === undefined) promise([routed], -1)

@@ -232,7 +232,7 @@ export const postTo = <A>(
       destroy: () => {
         if (dispatcher !== undefined) {
           controller?.abort(new Error('cancelled'))
-          return
+          return checkClosed()
         }
         // Cancelled before undici is loaded.
         if (slot.client === undefined) return checkClosed()

@@ -58,10 +58,8 @@ export interface Inspector extends AsyncDisposable {
 }
 
 const MAX_HISTORIES = 500
-/** Milliseconds between two snapshots. */
 const SNAPSHOT_PERIOD = 500
 const MAX_BODY = 65_536
-/** Dead letters in one answer. */
 const DEAD_SHOWN = 50
 const HOSTS = ['127.0.0.1', 'localhost']
 const listenOptions = strict({ port: withDefault(wholeNumber('', 0, 65_535), 0) })
@@ -91,7 +89,7 @@ const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?
 
 /** Ids of dead letters to change; undefined for all of them. */
 const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
-  const given: unknown = JSON.parse(Buffer.from(body).toString() || '{}')
+  const given: unknown = JSON.parse(Buffer.from(body).toString())
   const ids = isRecord(given) ? given['ids'] : []
   return Array.isArray(ids) || ids === undefined ? ids : []
 }

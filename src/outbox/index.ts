@@ -10,3 +10,4 @@ export type { Ack, BookmarkedOutbox, CorruptDeadLetter, CorruptRecord, DeadLette
 export type { DeadLetters, DeadPage, EndedDeadLetter, Entry, ItemCodec, LeaseLimits } from './outbox.ts'
 export type { Nack, Outbox, OutboxFactory, OutboxFactoryOptions, OutboxStats } from './outbox.ts'
 export type { TransactionClient, TransactionalOutbox } from './outbox.ts'
+export { aboutCorrupt, aboutDead, aboutRetry, deadLetterIn, entryIn } from './stored.ts'

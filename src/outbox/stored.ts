@@ -1,7 +1,8 @@
-/** How an item is stored: its text and its size, and the data beside it as JSON. */
+/** How an item is stored: its text and its size, and the data beside it as JSON, its `about`. */
+import { valueOr } from '../core/either.ts'
 import { retryable } from '../core/failure.ts'
 import type { Outcome, Progress } from '../core/outcome.ts'
-import type { ItemCodec, Entry } from './outbox.ts'
+import type { DeadLetter, Entry, ItemCodec } from './outbox.ts'
 
 /** The number of dead letters that are read at once, and moved in one transaction. */
 export const DEAD_CHUNK = 500
@@ -26,7 +27,7 @@ export const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
 }
 
 /** The data beside an item that waits for a retry, and beside a dead letter. */
-export interface About {
+interface About {
   readonly firstAttemptAt?: number | undefined
   readonly progress?: Progress | undefined
   /**
@@ -46,7 +47,7 @@ const finite = (_key: string, value: unknown): unknown =>
   typeof value === 'number' && !Number.isFinite(value) ? undefined : value
 
 /** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
-export const aboutJson = (about: About): string => {
+const aboutJson = (about: About): string => {
   try {
     return JSON.stringify(about, finite)
   } catch {
@@ -59,12 +60,44 @@ export const aboutJson = (about: About): string => {
   }
 }
 
-/** The `about` of an entry that is put back. */
+/** The `about` of an entry that is put back: '' if it was never attempted. */
 export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
   firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress })
 
-/** The `about` of a dead letter. */
+/** The `about` of a dead letter that ended at `at`. */
 export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
   const { id, firstAttemptAt, progress } = entry
   return aboutJson({ id, at, firstAttemptAt, progress, outcome })
+}
+
+/** The `about` of a record that could not be read, found at `at`. */
+export const aboutCorrupt = (at: number): string => aboutJson({ at, corrupt: true })
+
+/** Only the functions above write it. */
+const aboutIn = (about: string): About => JSON.parse(about) as About
+
+/** The entry in a record. Undefined if it cannot be read: end it with `aboutCorrupt`. */
+export const entryIn = <A>(
+  codec: ItemCodec<A>,
+  id: string,
+  text: string,
+  about: string,
+): Entry<A> | undefined =>
+  valueOr(undefined, () => {
+    const { firstAttemptAt, progress } = about === '' ? {} : aboutIn(about)
+    return { id, item: codec.fromText(text), firstAttemptAt, progress }
+  })
+
+/** The dead letter in a record. One that cannot be read is corrupt. */
+export const deadLetterIn = <A>(
+  codec: ItemCodec<A>,
+  id: string,
+  text: string,
+  about: string,
+): DeadLetter<A> => {
+  const { id: entryId = id, at = 0, outcome } = valueOr<About, About>({}, () => aboutIn(about))
+  const entry = outcome && entryIn(codec, entryId, text, about)
+  if (entry === undefined) return { id, at, reason: 'corrupt', raw: text }
+  // With its item it is the outcome that `aboutDead` was given.
+  return { id, at, reason: 'ended', entry, outcome: { ...outcome, item: entry.item } as Outcome<A> }
 }

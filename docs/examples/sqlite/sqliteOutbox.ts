@@ -1,23 +1,22 @@
 /** An outbox over SQLite, for one process at a time: each change is one transaction, synced to the disk. */
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { isDead, systemClock } from 'headrace'
-import { full, type Outbox, type OutboxFactoryOptions } from 'headrace/outbox'
+import { aboutCorrupt, aboutDead, aboutRetry, deadLetterIn, entryIn, full } from 'headrace/outbox'
+import type { DeadLetter, Outbox, OutboxFactoryOptions } from 'headrace/outbox'
 import sqlite from 'node-sqlite3-wasm'
 
-const SCHEMA = `create table if not exists content (kind);
-  create table if not exists item (id integer primary key autoincrement, size, key, text, due, state);
-  create table if not exists dead (id integer primary key autoincrement, letter);
-  create index if not exists item_due on item (due, id);
-  create index if not exists item_key on item (key, id);
-  create index if not exists item_size on item (size);
-  create temp table leased (id integer primary key)`
+const SCHEMA = `create table if not exists item
+    (id integer primary key autoincrement, size, text, due, about default '', leased default 0);
+  create table if not exists dead (id integer primary key autoincrement, text, about);
+  create index if not exists item_due on item (leased, due, id, size);
+  update item set leased = 0 where leased = 1`
 const COUNT = `select count(*) as waiting, ifnull(sum(size), 0) as bytes, (select count(*) from dead) as dead from item`
-const FREE = `select * from item where id not in (select id from leased)
-  and not exists (select 1 from item as first where first.key = item.key and first.id < item.id)`
+const FREE = 'select *, ifnull(due, 0) as at from item where leased = 0 and'
+const PUT_BACK = 'update item set due = ?, about = ?, leased = 0 where id = ? and leased = 1'
 
 export const sqliteOutbox =
   (path: string, { maxCount = 100_000, maxBytes = 100_000_000, keepDead = 1_000 } = {}) =>
-  <A>({ codec, keyOf, clock = systemClock, onCorrupt }: OutboxFactoryOptions<A>): Outbox<A> => {
+  <A>({ codec, clock = systemClock, onCorrupt }: OutboxFactoryOptions<A>): Outbox<A> => {
     const db = new sqlite.Database(path)
     const sql = (text: string, ...values: sqlite.JSValue[]): any[] => db.all(text, values)
     const change = <T>(work: () => T): T => {
@@ -26,87 +25,69 @@ export const sqliteOutbox =
       db.exec('commit')
       return answer
     }
-    db.exec(SCHEMA)
-    sql('insert into content select ? where not exists (select 1 from content)', codec.kind ?? 'items')
+    const { kind: wanted = 'items' } = codec
+    sql('create table if not exists content as select ? as kind', wanted)
     const [{ kind }] = sql('select kind from content')
-    if (kind !== (codec.kind ?? 'items'))
-      throw (db.close(), new Error(`${path} holds ${kind}: use another file`))
+    if (kind !== wanted) throw (db.close(), new Error(`${path} holds ${kind}: use another file`))
+    db.exec(SCHEMA)
     const add = (item: A) => {
       const [[{ waiting, bytes }], size] = [sql(COUNT), codec.sizeOf(item)]
       if (waiting >= maxCount) return left(full(item, 'count', maxCount))
       if (bytes + size > maxBytes) return left(full(item, 'bytes', maxBytes))
-      const insert = `insert into item (size, key, text, state) values (?, ?, ?, '{}') returning id`
-      const [{ id }] = sql(insert, size, keyOf?.(item) ?? null, codec.toText(item))
+      const [{ id }] = sql(
+        'insert into item (size, text) values (?, ?) returning id',
+        size,
+        codec.toText(item),
+      )
       return right({ id: String(id), item, firstAttemptAt: undefined, progress: undefined })
     }
-    const bury = (letter: object) => {
-      sql('insert into dead (letter) values (?)', JSON.stringify({ at: clock.now(), ...letter }))
+    /** Ends a leased item. With an `about` it becomes a dead letter. */
+    const end = (id: string, about: string | false) => {
+      const [row] = sql('delete from item where id = ? and leased = 1 returning text', id)
+      if (row === undefined || about === false) return
+      sql('insert into dead (text, about) values (?, ?)', row.text, about)
       sql('delete from dead where id not in (select id from dead order by id desc limit ?)', keepDead)
     }
-    const take = ({ id, text, state }: any) => {
-      sql('insert into leased values (?)', id)
-      try {
-        return [{ id: String(id), item: codec.fromText(text), ...JSON.parse(state) }]
-      } catch {
-        sql('delete from item where id = ?', id)
-        bury({ reason: 'corrupt', raw: text })
-        return (queueMicrotask(() => onCorrupt?.({ id: String(id), raw: text })), [])
-      }
+    const take = ({ id, text, about }: any) => {
+      sql('update item set leased = 1 where id = ?', id)
+      const entry = entryIn(codec, String(id), text, about)
+      if (entry) return [entry]
+      end(id, aboutCorrupt(clock.now()))
+      return (queueMicrotask(() => onCorrupt?.({ id: String(id), raw: text })), [])
     }
-    const release = (id: string) => sql('delete from leased where id = ? returning id', id).length > 0
-    const withItem = ({ id, letter }: any) => {
-      const { text, entry, outcome, ...found } = { id: String(id), ...JSON.parse(letter) }
-      if (text === undefined) return found
-      const item = codec.fromText(text)
-      return { ...found, entry: { ...entry, item }, outcome: { ...outcome, item } }
-    }
-    const removeDead = (goes: (deadLetter: any) => boolean) =>
+    const letterIn = ({ id, text, about }: any) => deadLetterIn(codec, String(id), text, about)
+    const removeDead = (goes: (deadLetter: DeadLetter<A>) => boolean) =>
       change(() => {
-        const gone = sql('select * from dead order by id').filter((row) => goes(withItem(row)))
-        for (const { id } of gone) sql('delete from dead where id = ?', id)
-        return gone.map(({ id }) => String(id))
+        const gone = sql('select * from dead order by id').filter((row) => goes(letterIn(row)))
+        return gone.map(({ id }) => (sql('delete from dead where id = ?', id), String(id)))
       })
+    const each =
+      <T>(work: (one: T) => void) =>
+      (list: ReadonlyArray<T>) =>
+        change(() => list.forEach(work))
     let last: any
     const stats = () => (last = db.isOpen ? { ...sql(COUNT)[0], maxCount, maxBytes } : last)
     return {
       keeps: () => true,
-      ...(keyOf && { orders: true }),
       enqueue: (items) => change(() => items.map(add)),
       lease: (now, { count, retries, retriesOnly }) =>
         change(() => {
-          const due = sql(`${FREE} and due <= ? order by due, id limit ?`, now, Math.min(count, retries))
+          const due = sql(`${FREE} due <= ? order by due, id limit ?`, now, Math.min(count, retries))
           const rest = retriesOnly ? 0 : count - due.length
-          return [...due, ...sql(`${FREE} and due is null order by id limit ?`, rest)].flatMap(take)
+          return [...due, ...sql(`${FREE} due is null order by id limit ?`, rest)].flatMap(take)
         }),
-      nack: (list) =>
-        change(() => {
-          for (const { entry, due } of list) {
-            const state = JSON.stringify({ ...entry, item: undefined })
-            if (release(entry.id))
-              sql('update item set due = ?, state = ? where id = ?', due, state, entry.id)
-          }
-        }),
-      ack: (list) =>
-        change(() => {
-          for (const { entry, outcome } of list.filter((each) => release(each.entry.id))) {
-            sql('delete from item where id = ?', entry.id)
-            const text = codec.toText(entry.item)
-            if (isDead(outcome))
-              bury({ reason: 'ended', text, entry: { ...entry, item: 0 }, outcome: { ...outcome, item: 0 } })
-          }
-        }),
+      nack: each(({ entry, due }) => sql(PUT_BACK, due, aboutRetry(entry), entry.id)),
+      ack: each(({ entry, outcome }) =>
+        end(entry.id, isDead(outcome) && aboutDead(entry, outcome, clock.now())),
+      ),
       takeRemaining: () => [],
-      nextDue: (retriesOnly) => {
-        const [next] = sql(`${FREE} ${retriesOnly ? 'and due is not null' : ''} order by due limit 1`)
-        return next && (next.due ?? 0)
-      },
+      nextDue: (retriesOnly) =>
+        sql(`${FREE} (due >= 0 or ?) order by due limit 1`, Number(!retriesOnly))[0]?.at,
       dead: {
         list: ({ after = '0', limit = 1_000 } = {}) =>
-          sql('select * from dead where id > ? order by id limit ?', after, limit).map(withItem),
+          sql('select * from dead where id > ? order by id limit ?', after, limit).map(letterIn),
         redrive: (matches) =>
-          removeDead(
-            (each) => each.reason === 'ended' && matches(each) && add(each.entry.item)._tag === 'Right',
-          ),
+          removeDead((each) => each.reason === 'ended' && matches(each) && isRight(add(each.entry.item))),
         purge: (matches) => removeDead(matches).length,
       },
       stats,

@@ -5,9 +5,7 @@
  * @module
  */
 import { crc32 } from 'node:zlib'
-import { valueOr } from '../../core/either.ts'
-import type { Outcome } from '../../core/outcome.ts'
-import { aboutJson, type About } from '../stored.ts'
+import { aboutCorrupt, deadLetterIn, entryIn } from '../stored.ts'
 import type { DeadLetter, Entry, ItemCodec } from '../outbox.ts'
 
 const SIZE_AT = 4
@@ -63,38 +61,22 @@ export const rawOf = (record: Buffer): string => record.toString('utf8', HEAD)
 
 /** A dead letter of a record that cannot be read. */
 export const encodeCorrupt = (record: Buffer, at: number): Buffer =>
-  join(0, aboutJson({ at, corrupt: true }), record)
+  join(0, aboutCorrupt(at), record.subarray(HEAD))
 
-/** The parts of a record. It throws for bytes that are not those that were written. */
-const readRecord = (record: Buffer): { readonly about: About; readonly body: Buffer } => {
-  if (record.length < HEAD || checksum(record) !== record.readUInt32LE(0)) throw new Error('wrong checksum')
+/** Reads the text and the `about` of a record. Undefined if its bytes are not those that were written. */
+const readRecord = <T>(record: Buffer, read: (text: string, about: string) => T): T | undefined => {
+  if (record.length < HEAD || checksum(record) !== record.readUInt32LE(0)) return undefined
   const body = recordBody(record)
-  const about = record.toString('utf8', HEAD, record.length - body.length)
-  // The checksum proves that `toJson` wrote it.
-  return { about: about === '' ? {} : (JSON.parse(about) as About), body }
+  return read(body.toString(), record.toString('utf8', HEAD, record.length - body.length))
 }
 
 /** The entry in a record; undefined if it cannot be read. */
 export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined =>
-  valueOr(undefined, () => {
-    const { about, body } = readRecord(record)
-    const { firstAttemptAt, progress } = about
-    return { id: String(number), item: codec.fromText(body.toString()), firstAttemptAt, progress }
-  })
+  readRecord(record, (text, about) => entryIn(codec, String(number), text, about))
 
-/** The dead letter in a record. An unreadable one is a corrupt one; its end is then not known, and 0. */
+/** The dead letter in a record. */
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
   const id = String(number)
-  try {
-    const { about, body } = readRecord(record)
-    const { id: entryId = '', at = 0, firstAttemptAt, progress, outcome, corrupt } = about
-    if (corrupt) return { id, at, reason: 'corrupt', raw: rawOf(body) }
-    const item = codec.fromText(body.toString())
-    const entry = { id: entryId, item, firstAttemptAt, progress }
-    // With its item it is the outcome that `aboutDead` was given.
-    return { id, at, reason: 'ended', entry, outcome: { ...outcome, item } as Outcome<A> }
-  } catch {
-    // The bytes are wrong, or the codec does not know them.
-    return { id, at: 0, reason: 'corrupt', raw: rawOf(record) }
-  }
+  const read = readRecord(record, (text, about) => deadLetterIn(codec, id, text, about))
+  return read ?? { id, at: 0, reason: 'corrupt', raw: rawOf(record) }
 }

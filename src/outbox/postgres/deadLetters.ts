@@ -1,35 +1,23 @@
-import { valueOr } from '../../core/either.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import { type ItemCodec, DEAD_PAGE, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
-import { DEAD_CHUNK, type About } from '../stored.ts'
-import type { AskServer, DeadRow } from './statements.ts'
+import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
+import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
-/** What was stored beside an item. Only headrace writes it. */
-const aboutIn = (text: string | null): About => (text === null ? {} : (JSON.parse(text) as About))
+const entryHere = <A>(entry: Entry<A>, { fromServer }: Worker): Entry<A> => {
+  const { firstAttemptAt: at } = entry
+  return at === undefined ? entry : { ...entry, firstAttemptAt: fromServer(at) }
+}
 
 /** The entry of a row; undefined if the codec cannot read it. */
-export const entryIn = <A>(
-  codec: ItemCodec<A>,
-  { fromServer }: Worker,
-  id: string,
-  item: string,
-  about: string | null,
-): Entry<A> | undefined =>
-  valueOr(undefined, () => {
-    const { firstAttemptAt, progress } = aboutIn(about)
-    const firstAt = firstAttemptAt === undefined ? undefined : fromServer(firstAttemptAt)
-    return { id, item: codec.fromText(item), firstAttemptAt: firstAt, progress }
-  })
+export const entryOf = <A>(codec: ItemCodec<A>, me: Worker, row: LeasedRow): Entry<A> | undefined => {
+  const entry = entryIn(codec, row.id, row.item, row.about ?? '')
+  return entry && entryHere(entry, me)
+}
 
-const deadLetterIn = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLetter<A> => {
-  const { id, about, item: text } = row
+const deadLetterOf = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLetter<A> => {
+  const letter = deadLetterIn(codec, row.id, row.item, row.about ?? '')
   const at = me.fromServer(Number(row.at))
-  const { id: entryId = id, outcome } = aboutIn(about)
-  const entry = about === null ? undefined : entryIn(codec, me, entryId, text, about)
-  if (entry === undefined) return { id, at, reason: 'corrupt', raw: text }
-  // With its item it is the outcome that was stored.
-  return { id, at, reason: 'ended', entry, outcome: { ...outcome, item: entry.item } as Outcome<A> }
+  return letter.reason === 'ended' ? { ...letter, at, entry: entryHere(letter.entry, me) } : { ...letter, at }
 }
 
 /**
@@ -64,16 +52,16 @@ export const deadLettersOf = <A>(
   }
   return {
     list: async ({ after = '0', limit = DEAD_PAGE } = {}) =>
-      (await ask('listDead', [queue, after, limit])).map((row) => deadLetterIn(codec, me, row)),
+      (await ask('listDead', [queue, after, limit])).map((row) => deadLetterOf(codec, me, row)),
     redrive: (matches) =>
       change('redrive', (rows) => {
         const refusalOf = room()
         return rows.filter((row) => {
-          const letter = deadLetterIn(codec, me, row)
+          const letter = deadLetterOf(codec, me, row)
           return letter.reason === 'ended' && matches(letter) && refusalOf(row, row.size) === undefined
         })
       }),
     purge: async (matches) =>
-      (await change('purge', (rows) => rows.filter((row) => matches(deadLetterIn(codec, me, row))))).length,
+      (await change('purge', (rows) => rows.filter((row) => matches(deadLetterOf(codec, me, row))))).length,
   }
 }

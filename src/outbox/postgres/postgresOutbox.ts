@@ -15,7 +15,7 @@ import { newEntry, type Bookmark, type BookmarkedOutbox, type Entry } from '../o
 import type { OutboxFactoryOptions, TransactionalOutbox } from '../outbox.ts'
 import { aboutDead, offerOf, type Offer } from '../stored.ts'
 import { bellOf } from './bell.ts'
-import { deadLettersOf, entryIn } from './deadLetters.ts'
+import { deadLettersOf, entryOf } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
 import { openQueue, schemaName } from './schema.ts'
@@ -63,7 +63,6 @@ type PostgresOutbox<A> = TransactionalOutbox<A> & BookmarkedOutbox<A>
 const { wholeNumber, withDefault } = option
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= 200 && !value.includes('\0')
-/** The checked options. The types hold the rest. */
 const postgresOptions = option.strict({
   pool: option.methods<PostgresPool>('a Pool of pg', 'query', 'connect'),
   queue: option.guarded('a name of 1 to 200 characters', isName),
@@ -181,7 +180,7 @@ const postgresOutbox = <A>(
   }
 
   const leases = leasingOf<A>(ask, queue, me, (row) => {
-    const entry = entryIn(codec, me, row.id, row.item, row.about)
+    const entry = entryOf(codec, me, row)
     // If it cannot be ended now, the next process finds it again.
     if (entry === undefined) endCorrupt(row).catch(constVoid)
     return entry
