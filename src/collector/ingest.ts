@@ -6,11 +6,10 @@
 
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { fullIn } from '../core/refusal.ts'
+import { fullIn, closed, invalid, notStored, tooLarge } from '../core/refusal.ts'
 import { isTurnOver, nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'
-import { closed, invalid, notStored, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, NotStored, Refusal } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
 import { eventEncoder, type Encoded } from '../destination/record.ts'
@@ -207,8 +206,12 @@ const missingRoom = (promised: Room): Full | undefined => {
 type WhenFull = CheckedCollectorOptions['whenFull']
 
 /** Stores one event at one target. Memory answers at once: a promise for each took half as long again. */
-const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
+const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
+  const { destination, isGone } = target
   const { payload } = routed
+  // It left while the request was being stored. The sender repeats it, and it is routed anew.
+  if (isGone) routed.failure ??= closed(payload)
+  if (isGone) return undefined
   const failed = (error: unknown): void => {
     routed.failure ??= notStored(payload, messageOf(error))
   }
@@ -294,8 +297,7 @@ export const ingester = (
       if (isTurnOver(clock, since)) since = await turn()
       routed.failure = failure
       for (const target of failure === undefined ? routed.targets : []) {
-        if (target.isGone) routed.failure ??= closed(routed.payload)
-        const stored = target.isGone ? undefined : storeAt(target, routed, whenFull)
+        const stored = storeAt(target, routed, whenFull)
         if (stored !== undefined) pending.push(stored)
       }
       if (isWhole && failure === undefined) promise([routed], -1)

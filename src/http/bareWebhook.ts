@@ -7,8 +7,7 @@ import { signerSource, type SecretSource } from '../signing/secret.ts'
 import { STANDARD_HEADERS, standardHeadersOf, type StandardSecretSource } from '../signing/standard.ts'
 import { clockOf, type Attempt, type Sink } from '../sink/sink.ts'
 import { headerNameOption, headersOption, sinkSettings, secretSourceOption } from './httpOptions.ts'
-import { standardSecretOption, urlOption, userAgentOption } from './httpOptions.ts'
-import type { RequestOptions } from './httpOptions.ts'
+import { standardSecretOption, urlOption, userAgentOption, type RequestOptions } from './httpOptions.ts'
 import { postTo } from './post.ts'
 
 /** Where a webhook goes, and how. Only the URL is needed. */

@@ -84,12 +84,13 @@ const PAGE_HEADERS = {
 }
 const json = (value: unknown, status = 200): Response => Response.json(value, { status, headers: SAFE })
 const denied = (status: number, error: string): Response => json({ error }, status)
+const tooLong = (): Response => denied(413, 'the body is too long')
 
 const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?$/
 
 /** Ids of dead letters to change; undefined for all of them. */
 const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
-  const given: unknown = JSON.parse(Buffer.from(body).toString())
+  const given: unknown = JSON.parse(Buffer.from(body).toString() || '{}')
   const ids = isRecord(given) ? given['ids'] : []
   return Array.isArray(ids) || ids === undefined ? ids : []
 }
@@ -216,9 +217,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     if (history !== undefined) return json(storyOf(history))
     if (!isChange) return json(await part.list())
     const body = await readRequest(request, MAX_BODY)
-    return isLeft(body)
-      ? denied(413, 'the body is too long')
-      : json(await part.change(verb, chosenIds(body.right)))
+    return isLeft(body) ? tooLong() : json(await part.change(verb, chosenIds(body.right)))
   }
   // A store that fails, or a body that is no JSON.
   const fetch: Inspector['fetch'] = (request) =>
@@ -230,10 +229,14 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     const isOurs = HOSTS.some((name) => host === `${name}:${String(socket.localPort)}`)
     const body = method === 'POST' ? await readRequest(request, MAX_BODY) : undefined
     const given = Object.entries(headers).map(([key, value]): [string, string] => [key, String(value)])
-    const init = { method, headers: given, ...(body?._tag === 'Right' && { body: body.right }) }
-    const made = isOurs
-      ? await fetch(new Request(new URL(url, `http://${host}`), init))
-      : denied(421, 'the request is for another host')
+    const ask = (): Promise<Response> | Response => {
+      if (!isOurs) return denied(421, 'the request is for another host')
+      // Without its body it would be a request to change all dead letters.
+      if (body?._tag === 'Left') return tooLong()
+      const init = { method, headers: given, ...(body && { body: body.right }) }
+      return fetch(new Request(new URL(url, `http://${host}`), init))
+    }
+    const made = await ask()
     response.writeHead(made.status, Object.fromEntries(made.headers))
     // Both are the web's ReadableStream; their types differ.
     await pipeline(Readable.fromWeb(made.body as Parameters<typeof Readable.fromWeb>[0]), response)

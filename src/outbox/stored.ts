@@ -36,8 +36,6 @@ interface About {
   readonly id?: string
   readonly at?: number
   readonly outcome?: Omit<Outcome<unknown>, 'item'>
-  /** The body is a record that could not be read. */
-  readonly corrupt?: true
 }
 
 const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
@@ -71,7 +69,7 @@ export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A
 }
 
 /** The `about` of a record that could not be read, found at `at`. */
-export const aboutCorrupt = (at: number): string => aboutJson({ at, corrupt: true })
+export const aboutCorrupt = (at: number): string => aboutJson({ at })
 
 /** Only the functions above write it. */
 const aboutIn = (about: string): About => JSON.parse(about) as About

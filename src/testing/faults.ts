@@ -2,8 +2,7 @@ import { isLeft, left, right } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, guarded, list, oneOf, option, optional, strict, text } from '../core/options.ts'
-import { wholeNumber } from '../core/options.ts'
-import type { Option, OptionShape } from '../core/options.ts'
+import { wholeNumber, type Option, type OptionShape } from '../core/options.ts'
 
 /** The fault of a receiver's certificate. @inline */
 export type TlsMisbehaviour = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'

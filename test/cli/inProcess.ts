@@ -15,7 +15,6 @@ export { receiverOf } from '../support/http.ts'
 
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
-  /** What stdin holds. */
   readonly input?: string
   /** Whether stdin is a terminal. Default false. */
   readonly isTTY?: boolean
@@ -23,7 +22,6 @@ export interface Surroundings {
   readonly stdout?: Writable
 }
 
-/** The text of a stream, which can be waited for. */
 export const collected = <S extends Readable>(stream: S) => {
   const looks = new Set<() => void>()
   let text = ''
@@ -109,7 +107,6 @@ export const start = (
   return { stdin, stdout: out.stream, signal, exits, ended, says: out.matches, complains: err.matches }
 }
 
-/** Runs the command to its end. */
 export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}) => {
   const { stdin, ended } = start(args, surroundings)
   stdin.end(surroundings.input ?? '')

@@ -21,7 +21,6 @@ it('shows a running process in another one: its view, and the story of an event'
   const { url, arrived } = await picky()
   const { child, link, ended, ask } = await inspected(url)
   await arrived(2)
-  // The verdict comes after the request.
   await expect.poll(async () => (await ask('explain', 'Bad')).stdout).toContain('rejected after')
   const told = await ask('explain', 'A')
   expect([told.code, ...linesOf(told.stdout.replaceAll(/[\d.]+m?s +|\d+ ms|:\d+/g, 'N'))]).toEqual([

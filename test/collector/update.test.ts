@@ -6,7 +6,9 @@ import { createCollector, type CollectorSettings } from '../../src/collector/ind
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import { closed } from '../../src/core/refusal.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { sink } from '../../src/index.ts'
+import type { Event } from '../../src/event/event.ts'
+import { sink, type Payload } from '../../src/index.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { newFolder } from '../support/folder.ts'
 import { closedAfterEach, until } from '../support/http.ts'
@@ -60,6 +62,21 @@ describe('update of a collector', () => {
     expect(collector.stats()).toMatchObject({ received: 3, accepted: 3, sources: { web: { received: 2 } } })
     expect(Object.keys(collector.stats().sources)).toEqual(['web'])
     expect((await collector.accept('app', {}))._tag).toBe('Left')
+  })
+
+  it('refuses the events of a request whose destination leaves while they are stored', async () => {
+    const toMemory = (name: string) => ({ name, sources: ['web'], sink: memory() })
+    const waiting = memoryOutbox<Payload<Event>>()
+    const enqueue: typeof waiting.enqueue = (items) => {
+      collector.update({ sources: [web], destinations: [toMemory('Next')] })
+      return waiting.enqueue(items)
+    }
+    const outbox = (name: string) =>
+      name === 'Old' ? { ...waiting, enqueue } : memoryOutbox<Payload<Event>>()
+    const collector = open({ sources: [web], destinations: [toMemory('Old')] }, { outbox })
+    const batch = Array.from({ length: 3 }, () => ({ type: 'track', userId: 'u', event: 'Seen' }))
+    expect((await ask(collector, '/v1/batch', { batch }, { Authorization: basic('wk:') })).status).toBe(503)
+    expect(await collector.idle()).toMatchObject({ accepted: 1, delivered: 1 })
   })
 
   it('is all or nothing', async () => {

@@ -60,14 +60,15 @@ describe('a dispatcher of the host', () => {
     expect((await deliverOnce(hook, payload)).verdicts).toMatchObject([left({ _tag: 'Retryable' })])
   })
 
-  it('is not closed with the sink, and a cancelled request is aborted', async () => {
+  it('is not closed with the sink, which aborts what was cancelled or is under way', async () => {
     const receiver = await receiverOf(() => ({ do: 'silence' }))
     const agent = new Agent()
     const hook = webhook({ url: receiver.url, dispatcher: agent, timeout: Infinity })
-    const { cancel } = hear(hook, payload)
-    await receiver.arrived(1)
+    const [{ cancel }, { told }] = [hear(hook, payload), hear(hook, payload)]
+    await receiver.arrived(2)
     cancel()
     await hook.close({ timeout: 10 })
+    expect(told[0]).toMatchObject({ left: { detail: 'the close of the sink cut its request' } })
     expect(agent.closed).toBe(false)
     // Nothing is left that would keep the agent from closing.
     await agent.close()

@@ -147,6 +147,8 @@ describe('listen', () => {
     const authorization = `Bearer ${token}`
     const posted = await fetch(`${base}purge/0`, { method: 'POST', body: '{}', headers: { authorization } })
     expect(await posted.json()).toEqual({ count: 0 })
+    const long = { method: 'POST', body: ' '.repeat(70_000), headers: { authorization } }
+    expect((await fetch(`${base}purge/0`, long)).status).toBe(413)
     const reader = readerOf(await fetch(`${base}stream`, { headers: { authorization } }))
     expect(await snapshotIn(reader)).toHaveLength(2)
     // One that never reads.

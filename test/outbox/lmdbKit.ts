@@ -1,4 +1,3 @@
-/** What the tests of the lmdb outbox share. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

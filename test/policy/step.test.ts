@@ -4,10 +4,8 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { allFailed, expired, notAll, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import { show as showFailure, type ExpiredFailure, type Failure } from '../../src/core/failure.ts'
 import { always, both, capDelay, deadline, exponential, fullJitter } from '../../src/policy/index.ts'
-import { limitRetries } from '../../src/policy/index.ts'
-import { respectRetryAfter, show, standard } from '../../src/policy/index.ts'
+import { limitRetries, respectRetryAfter, show, standard, type RetryPolicy } from '../../src/policy/index.ts'
 import type { Progress } from '../../src/outbox/index.ts'
-import type { RetryPolicy } from '../../src/policy/index.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 
 const SINCE = 1_000_000

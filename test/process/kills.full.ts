@@ -7,8 +7,7 @@ import { storedEvents } from '../../src/destination/record.ts'
 import { diskFolder, textCodec } from '../support/folder.ts'
 import { freePort } from '../support/servers.js'
 import { LIMIT, PIPELINE, SIZE, expectAllDelivered, expectEmpty } from './kills.ts'
-import { killed, missing, startLife } from './kills.ts'
-import type { Life, Said, Stage } from './kills.ts'
+import { killed, missing, startLife, type Life, type Said, type Stage } from './kills.ts'
 import { callOf, nameOf } from './messages.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))

@@ -7,8 +7,7 @@ import { seededRandom } from '../../src/testing/random.ts'
 import { startPostgres } from '../support/servers.js'
 import { profile } from '../support/runs.ts'
 import { LIMIT, NO_HARM, PIPELINE, SIZE } from './kills.ts'
-import { accountOf, hearing, missing, openReceiver, startLife } from './kills.ts'
-import type { Life, Said } from './kills.ts'
+import { accountOf, hearing, missing, openReceiver, startLife, type Life, type Said } from './kills.ts'
 import { WINDOW, keyOf, nameOf } from './messages.js'
 
 const WORKERS = 4

@@ -22,7 +22,6 @@ export const law = <Input>(
   check: (input: Input) => void | Promise<void>,
 ): Law => ({ id, property: fc.asyncProperty(inputs, async (input) => check(input)) })
 
-/** A test for each law. */
 export const itKeeps = (laws: ReadonlyArray<Law>): void =>
   it.each(laws)('$id', ({ property }) => fc.assert(property))
 
@@ -79,7 +78,6 @@ type Property<Ts extends [unknown, ...unknown[]], Answer> = [
   check: (...inputs: Ts) => Answer,
 ]
 
-/** Checks a property with the runs of the profile. */
 export const forAll = <Ts extends [unknown, ...unknown[]]>(...of: Property<Ts, void>): void =>
   fc.assert(fc.property(...of))
 export const forAllAsync = <Ts extends [unknown, ...unknown[]]>(...of: Property<Ts, Promise<void>>) =>
@@ -90,5 +88,4 @@ export const throwing = (what: unknown) => (): never => {
   throw typeof what === 'string' ? new Error(what) : what
 }
 
-/** All that a stream emits. */
 export const all = <A>(stream: Observable<A>) => lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })

@@ -60,7 +60,6 @@ export const openPage = async (url: string) => {
     problems,
     call,
     evaluate,
-    /** Waits until an expression holds. */
     until: async (expression: string): Promise<void> => {
       while ((await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 20))
     },

@@ -28,7 +28,6 @@ export const cuttingProxy = async (port: number, lifeOf: () => number) => {
   const { port: own, sockets, close } = await listen(server)
   return {
     port: own,
-    /** Cuts all connections at once. */
     cutAll: (): void => {
       for (const socket of sockets) socket.destroy()
     },

@@ -11,7 +11,6 @@ export const faultsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<Fault> =
 
 export const pathsIn = (codec: t.Mixed, input: unknown) => faultsIn(codec, input).map(({ path }) => path)
 
-/** The faults as `path: message`. */
 export const textsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =>
   faultsIn(codec, input).map(({ path, message }) => `${path}: ${message}`)
 

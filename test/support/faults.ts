@@ -1,7 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ConfigError, type Fault } from '../../src/core/refusal.ts'
 
-/** The paths of the faults of what was decoded. */
 export const pathsIn = (decoded: Either<ReadonlyArray<Fault>, unknown>): ReadonlyArray<string> =>
   decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
 

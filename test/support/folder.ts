@@ -27,7 +27,6 @@ export const projectFolder = (): string => {
   return path
 }
 
-/** Texts as the items of an outbox. */
 export const textCodec = {
   toText: (item: string): string => item,
   fromText: (text: string): string => text,

@@ -52,7 +52,6 @@ export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): 
   return receiver
 }
 
-/** Listens on a free port of loopback. */
 export const listen = async (server: Server) => {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -146,7 +145,6 @@ export const member = (id: string): EventPayload<string> => {
   return { id, items: [id], text, byteLength: Buffer.byteLength(text) }
 }
 
-/** A batch of messages with these ids. */
 export const batch = (...ids: ReadonlyArray<string>): BatchPayload<string> & Payload<unknown> => {
   const members = (ids.length === 0 ? ['m-0'] : ids).map((id) => member(id))
   const commas = members.length - 1

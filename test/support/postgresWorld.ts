@@ -9,7 +9,6 @@ import { newSchema, sharedPostgres } from './servers.js'
 
 type Pool = PostgresOptions['pool']
 
-/** A schema of its own in the server of the tests. */
 export const openSchema = async () => {
   const { url } = await sharedPostgres()
   const pool = new pg.Pool({ connectionString: url, max: 8 })

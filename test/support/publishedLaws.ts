@@ -17,7 +17,6 @@ interface Mutant {
   readonly laws: () => ReadonlyArray<Law>
 }
 
-/** The laws of one kind of thing, and its mutants. */
 export interface Room {
   readonly name: string
   readonly laws: ReadonlyArray<Law>

@@ -4,7 +4,6 @@
  * @module
  */
 
-/** Runs of a property. */
 export const RUNS = Number(process.env['RUNS'] ?? '100')
 
 export type Profile = 'short' | 'full' | 'long'

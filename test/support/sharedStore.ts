@@ -59,7 +59,6 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
         tellOthers(view)
         return answered
       })
-    /** What is leased to this view. */
     const owned = <Each extends { readonly entry: Entry<A> }>(list: ReadonlyArray<Each>) =>
       list.filter(({ entry }) => owners.get(entry.id) === view && owners.delete(entry.id))
     const outbox: Outbox<A> = {

@@ -3,6 +3,7 @@ import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
 import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
+/** An entry with the host's time. */
 const entryHere = <A>(entry: Entry<A>, { fromServer }: Worker): Entry<A> => {
   const { firstAttemptAt: at } = entry
   return at === undefined ? entry : { ...entry, firstAttemptAt: fromServer(at) }
