@@ -35,7 +35,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],
   [
     /^node:crypto$/,
-    /^(signing|event|inspector|outbox\/(lmdb|postgres)|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
+    /^(signing|event|http|inspector|outbox\/(lmdb|postgres)|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
   ],
   [/^node:https?$/, /^(collector|inspector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|inspector|testing|cli)\//],
@@ -61,7 +61,7 @@ const light: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where the code stands. Beside what outboxes of servers were granted, 19,200 lines of code and 31,500 of tests are wanted. */
-const budget = { files: 218, lines: 32520, code: 23797, test: 34195, file: 400, names: 28 }
+const budget = { files: 218, lines: 32520, code: 23797, test: 34200, file: 400, names: 28 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(
@@ -239,7 +239,6 @@ const rules = {
     }),
 }
 
-/** One violation for each rule. */
 const broken: Readonly<Record<keyof typeof rules, Files>> = {
   'a file imports its own room and those below it': { 'core/a.ts': "import '../sink/b.ts'", 'sink/b.ts': '' },
   'no circles': { 'core/a.ts': "import './b.ts'", 'core/b.ts': "import type { A } from './a.ts'" },

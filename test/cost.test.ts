@@ -31,9 +31,7 @@ it('calls of persisted() that wait cost the same, however many messages wait', a
   }
   const { client } = openClient(
     { outbox: { ...memoryOutbox<Message>(), keeps: () => true, enqueue } },
-    () => ({
-      verdict: busy,
-    }),
+    () => ({ verdict: busy }),
   )
   const before = await livingBytes()
   for (let at = 0; at < 2_000; at++) {

@@ -14,7 +14,6 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { profile } from './support/runs.ts'
 
-/** The top of the repository; ends in a slash. */
 const root: string = fileURLToPath(new URL('..', import.meta.url))
 
 const Manifest = t.type({
@@ -30,24 +29,20 @@ const Manifest = t.type({
 const decoded = Manifest.decode(JSON.parse(readFileSync(`${root}package.json`, 'utf8')))
 if (!isRight(decoded)) throw new Error('package.json is not of the form that the tests of the package expect')
 
-/** The fields of package.json that decide what a user gets. */
 const manifest: t.TypeOf<typeof Manifest> = decoded.right
 
-/** A published module: `headrace/signing`, where its code is and where its types are. */
 interface Entry {
   readonly specifier: string
   readonly code: string
   readonly types: string
 }
 
-/** Every published module, in the order of package.json. */
 const entries: ReadonlyArray<Entry> = Object.entries(manifest.exports).flatMap(([path, target]) =>
   typeof target === 'string'
     ? []
     : [{ specifier: path.replace(/^\./, manifest.name), code: target.default, types: target.types }],
 )
 
-/** The files of a package, by their paths in it. */
 type PackedFiles = Readonly<Record<string, Uint8Array>>
 
 /** Of the paths that a package exports, of its files and of the fields of its package.json. */
@@ -78,7 +73,6 @@ const faultsOfMaps = (files: PackedFiles): ReadonlyArray<string> =>
 /** Bytes. The source and the maps between it and the build were 47 % of 1.04 MB. */
 const MAX_TARBALL = 620_000
 
-/** Of its types, as each kind of compiler comes to them by each exported path. */
 const faultsOfTypes = async (
   files: PackedFiles,
   name: string,
@@ -113,7 +107,6 @@ const sorted = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
 const byLetter = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
   Object.values(groupBy((name: string) => name.charAt(0))([...names])).map((some) => some.join(' '))
 
-/** Reads the names that each entry lets out from its declarations. */
 const surfacesOf = (): Readonly<Record<string, Surface>> => {
   const program = ts.createProgram(
     entries.map(({ types }) => `${root}${types}`),
@@ -153,10 +146,8 @@ const tarball = `${scratch}/${manifest.name}-${manifest.version}.tgz`
 /** Packs the package as it would be published, and unpacks it where an installation would put it. */
 beforeAll(() => {
   // The scripts would build again, under the feet of the other tests.
-  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', scratch], {
-    cwd: root,
-    stdio: 'pipe',
-  })
+  const pack = ['pack', '--ignore-scripts', '--pack-destination', scratch]
+  execFileSync('npm', pack, { cwd: root, stdio: 'pipe' })
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed])
   const companions = { ...manifest.dependencies, ...manifest.peerDependencies }
@@ -175,7 +166,6 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 const node = (...args: ReadonlyArray<string>): string =>
   execFileSync(process.execPath, args, { cwd: project, encoding: 'utf8', stdio: 'pipe' })
 
-/** For each specifier, the error code of importing it, or `ok`. */
 const importing = (specifiers: ReadonlyArray<string>): Readonly<Record<string, string>> => {
   const script = `
     const result = {}

@@ -13,7 +13,8 @@ import { changesOf, readConfig, type Config } from './config.ts'
 import { placeOf, type OptionsOf } from './flags.ts'
 import { drawLive, drawStopping, outputOf } from './live.ts'
 import { UsageError, type Output } from './options.ts'
-import { DEAD_ENDS, endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
+import { DEAD_ENDS, endCodeOf, endingLine, endingOf } from './report.ts'
+import { showSummary, summaryOf, toJson, whyNot } from './report.ts'
 import { openPostgres, serve } from './server.ts'
 import { aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
 
@@ -93,8 +94,7 @@ const reloading = (
       taken(next)
       config = next
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      tell([], error.sentences)
+      tell([], error instanceof UsageError ? error.sentences : [whyNot(error)])
     }
   }
 }

@@ -126,15 +126,11 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
     return FINE
   })
 
-export const showCommand = (
-  options: OptionsOf<'show'>,
-  { out, err }: Terminal,
-  id: string,
-): Promise<number> =>
-  withStore(options, async (store) => {
-    for await (const letter of lettersIn(store, options, id)) {
+export const showCommand = (given: OptionsOf<'show'>, { out, err }: Terminal, id: string): Promise<number> =>
+  withStore(given, async (store) => {
+    for await (const letter of lettersIn(store, given, id)) {
       const record = recordOf(letter)
-      out.line(options.output === 'json' ? toJson(record) : escapedJson(record, 2))
+      out.line(given.output === 'json' ? toJson(record) : escapedJson(record, 2))
       return FINE
     }
     err.line(`headrace dead show: there is no dead letter ${plain(id)}: see headrace dead ls`)

@@ -87,9 +87,7 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
   if (existing?.isDirectory() === true)
     throw new UsageError(`--dead '${path}' is a folder: give the name of a file`)
   if (read?.isFile() === true && read.dev === existing?.dev && read.ino === existing.ino)
-    throw new UsageError(
-      '--dead is the input file: give another one, or events would be sent again and again',
-    )
+    throw new UsageError('--dead is the input file: give another, or events would be sent again and again')
   try {
     accessSync(existing === undefined ? dirname(path) : path, constants.W_OK)
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { finished } from 'node:stream'
 import { Subject } from 'rxjs'
 import { constVoid, isLeft, left, right, valueOr } from '../core/either.ts'
 import { refused } from '../core/failure.ts'
@@ -37,7 +38,8 @@ const idsIn = (body: Buffer): { readonly type?: string; readonly id?: string } =
 /** A body as one line of NDJSON; a body that is no JSON of one line becomes a JSON string. */
 const lineOfBody = (body: Buffer): string => {
   const text = body.toString()
-  return /^[{[][^\r\n]*$/.test(text) ? text : JSON.stringify(text)
+  const isLine = /^[{[][^\r\n]*$/.test(text) && valueOr(false, () => Boolean(JSON.parse(text)))
+  return isLine ? text : JSON.stringify(text)
 }
 
 /** Of one connection, or counted anew by the request that passes a body on. */
@@ -46,11 +48,11 @@ const OWN_HEADERS =
 const PASS_TIMEOUT = 30_000
 
 /** Posts a body on as it came. Answers the status, 502 without one. */
-const pass = (url: URL, { headers }: IncomingMessage, body: Buffer): Promise<number> => {
+const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<number> => {
   const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name))
   const given = kept.map(([name, value]): [string, string] => [name, String(value)])
   const post = async (): Promise<number> => {
-    const answer = await fetch(url, { method: 'POST', headers: given, body, redirect: 'manual' })
+    const answer = await fetch(url, { method: 'POST', headers: given, body, redirect: 'manual', signal })
     await answer.body?.cancel()
     return answer.status
   }
@@ -72,6 +74,7 @@ export const listenCommand = async (
   const counts = { authentic: 0, 'not authentic': 0, 'not checked': 0 }
   let requests = 0
   const ended = new AbortController()
+  const stop = AbortSignal.any([stopSignals(host).gently, out.gone, ended.signal])
   let answered = 0
   let taken = 0
   const events = new Subject<LogEvent>()
@@ -112,7 +115,8 @@ export const listenCommand = async (
     const fails = systemRandom() < fail
     const startedAt = systemClock.now()
     const taken = fails ? 503 : isForged ? 401 : undefined
-    const status = taken ?? (forwardTo ? await pass(forwardTo, request, body) : respond)
+    const status = taken ?? (forwardTo ? await pass(forwardTo, request, body, stop) : respond)
+    if (stop.aborted) return
     requests++
     counts[verdict]++
     const { type, id } = idsIn(body)
@@ -127,13 +131,14 @@ export const listenCommand = async (
         `${out.paint(CHECK_COLOURS[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`,
       )
     }
-    if (bodies && (output === 'lines' || output === 'live')) out.line(lineOfBody(body))
+    if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
     if (status < 300 && !isForged) keep(body)
     const cancel = systemClock.schedule(delay, () => {
       response.writeHead(status).end()
       tell(startedAt, path, { id, text: String(body), byteLength: bytes }, status, isForged ? why : '')
     })
-    response.once('close', () => {
+    // The sender may have gone while the request was passed on.
+    finished(response, () => {
       cancel()
       if (++answered === once) ended.abort()
     })
@@ -151,7 +156,7 @@ export const listenCommand = async (
   }
   const view: View = { words: ['requests', 'answered 2xx', 'open', 'refused'] }
   const erase = output === 'live' ? drawLive(terminal, [{ events$: events, stats }], view) : constVoid
-  await aborted(AbortSignal.any([stopSignals(host).gently, out.gone, ended.signal]))
+  await aborted(stop)
   erase()
   server.close()
   server.closeAllConnections()

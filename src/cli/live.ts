@@ -92,14 +92,11 @@ export const liveFrame = (
 ): ReadonlyArray<string> =>
   parts.flatMap((part) => {
     const lines = (cells: ReadonlyArray<string>, painted: number): ReadonlyArray<string> => {
-      const [first = '', ...rest] = wrapped(cells, width)
+      const [head = '', ...rest] = wrapped(cells, width)
       const word = cells[painted]?.trimEnd() ?? ''
       const style = STYLES[word]
-      const at = painted === 0 ? 0 : first.indexOf(`  ${word}`) + 2
-      return [
-        style ? first.slice(0, at) + paint(style, word) + first.slice(at + word.length) : first,
-        ...rest,
-      ]
+      const at = painted === 0 ? 0 : head.indexOf(`  ${word}`) + 2
+      return [style ? head.slice(0, at) + paint(style, word) + head.slice(at + word.length) : head, ...rest]
     }
     const last = view.words === undefined ? [] : part.ended.slice(0, LAST_EVENTS)
     return [

@@ -95,7 +95,6 @@ export const place: Parse<string> = (given) => {
   return isOther ? E.left('must be a folder, or a URL such as postgres://user@host/db') : text(given, {})
 }
 
-/** The URL in a variable. */
 export const placeVariable: Parse<string> = (name, env) =>
   pipe(
     variable(name, env),
@@ -190,13 +189,11 @@ export const fileText: Parse<string> = (path) =>
     () => 'names a file that cannot be read',
   )
 
-/** A URL for requests. */
 export const httpUrl: Parse<URL> = (given) =>
   /^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : '')
     ? E.right(new URL(given))
     : E.left('must be a URL such as http://127.0.0.1:8080/hook')
 
-/** The link to an inspector in a variable. */
 export const linkVariable: Parse<URL> = (name, env) =>
   pipe(
     variable(name, env),

@@ -34,7 +34,6 @@ const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', p
 /** Commands whose exit code is 1 when their output cannot be written. */
 const REPORTING = /^(send|batch|dead|outbox|gen)\b/
 
-/** A fault of an option in the words of its flag. */
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
   const [option = '', ...rest] = path.replace('tls.ca', 'tlsCa').split('.')
   const flag = flagsOf[option]?.option.long
@@ -105,15 +104,15 @@ const program = (
   return headrace
 }
 
-/** Sends all output of commander to the terminal. */
 const configure = (command: Command, terminal: Terminal, name: string): void => {
   const { out, err } = terminal
   command.exitOverride().configureOutput({
     writeOut: (text) => out.line(text.trimEnd()),
     writeErr: (text) => err.line(text.trimEnd()),
     outputError: (text) => {
-      // The value behind an unknown flag is left out: `--secret=…` may hold a secret.
-      const safe = text.trim().replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
+      // The value behind an unknown flag is left out: `--secret=…` and `-s…` may hold one.
+      const long = text.trim().replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
+      const safe = long.replace(/(unknown option '-[^-'])[^]*'/, "$1'")
       const sentence = safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')
       err.line(`${name}: ${sentence}; see ${name} --help`)
     },

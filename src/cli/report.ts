@@ -70,7 +70,6 @@ export const endCodeOf = ({ rejected, expired, dropped, abandoned, waiting }: To
   return rejected + expired + dropped > 0 ? DEAD : FINE
 }
 
-/** The exit code of `send` and `batch`. */
 export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): number => {
   if (summary.accepted > 0 && summary.delivered === 0) return NONE_DELIVERED
   if (!isAtEnd) return STOPPED

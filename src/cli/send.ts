@@ -57,7 +57,7 @@ export const sendCommand = async (
     const sentences = settings.left.map((fault) =>
       faultText(fault)
         .replaceAll(/webhooks\[(\d+)\]\.url/g, (_, at: string) => `--to number ${String(Number(at) + 1)}`)
-        .replace(/^webhooks\[\d+\]\.headers\./, '--header ')
+        .replace(/^webhooks\[\d+\]\.headers\.?/, '--header ')
         .replace(/^webhooks\[\d+\]\.tls\.ca/, '--tls-ca'),
     )
     // All URLs have the same headers, and the same faults of them.

@@ -39,7 +39,6 @@ const itemsOfKind: { readonly [K in CallType]: readonly [K] } = {
 const isCallType = (type: string | undefined): type is CallType =>
   type !== undefined && Object.hasOwn(itemsOfKind, type)
 
-/** Whether an item from an outbox is a message. */
 export const isMessage = (item: unknown): item is Message =>
   isRecord(item) &&
   typeof item['text'] === 'string' &&
@@ -81,7 +80,6 @@ const NO_DELETE = [
   },
 ]
 
-/** The settings of a client that its encoder reads. */
 interface EncoderSettings {
   readonly clock: Clock
   readonly context?: JsonObject | undefined

@@ -143,7 +143,6 @@ export const FRAME_BYTES: number = frameBytes(trackingFrame)
 
 const countFromOne = wholeNumber('', 1)
 
-/** Part of every call. */
 const partOfCall = <A>(part: Type<A, unknown>) =>
   option(part.name, (value) => mapLeft(faultsOf)(part.decode(value)))
 

@@ -42,7 +42,6 @@ export const withErrors = (received: number, errors: ReadonlyArray<MessageError>
     errors,
   })
 
-/** A deletion was accepted. */
 export const deletionAccepted = (notifications: number): Answer => reply(200, { ok: true, notifications })
 
 /** `limit` is the bytes that a body may have. */

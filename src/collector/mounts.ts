@@ -77,6 +77,8 @@ export const nodeMount =
 
     void answer(method, target, header, async () => {
       const { body } = request
+      // A parser has waited for its end.
+      if (request.readableEnded && !request.readableDidRead) return right(new Uint8Array(0))
       if (!request.readableDidRead && !request.destroyed) return limits.read(nodeBody(request))
       if (typeof body === 'string' || body instanceof Uint8Array) return right({ decoded: Buffer.from(body) })
       return typeof body === 'object' && body !== null ? right({ parsed: body }) : left(consumed)

@@ -117,7 +117,6 @@ export const parseBody = (bytes: Uint8Array): Either<Answer, unknown> => {
   }
 }
 
-/** Decompresses at most `limit` bytes. */
 export const decompress = (bytes: Uint8Array, limit: number): Promise<Either<Answer, Uint8Array>> =>
   new Promise((resolve) =>
     gunzip(bytes, { maxOutputLength: limit }, (error, whole) => {

@@ -159,8 +159,6 @@ const ownShape = {
   maxUploadBytes: withDefault(wholeNumber('bytes', 1), 67_108_864),
 }
 
-/** Checked options of a collector, with their defaults. */
 export type CheckedCollectorOptions = SharedOptions & Decoded<typeof ownShape>
 
-/** The options of a collector. */
 export const collectorOptions: Option<CheckedCollectorOptions> = sharedOptionsWith(ownShape)

@@ -75,18 +75,14 @@ const withName = (name: string, at: number, error: unknown): unknown => {
 }
 
 /** Why settings cannot take the place of the present ones while the destination runs. */
-const fixed = (
-  before: DestinationSettings,
-  next: DestinationSettings,
-  path: string,
-): ReadonlyArray<Fault> => {
+const fixed = (before: DestinationSettings, next: DestinationSettings, at: string): ReadonlyArray<Fault> => {
   const isSame = {
     sink: before.sink === next.sink,
     outbox: JSON.stringify(before.outbox) === JSON.stringify(next.outbox),
     sharedSecret: next.sink === undefined || isSameSecret(before.sharedSecret, next.sharedSecret),
   }
   const message = 'cannot change while the destination runs: give it another name'
-  return Object.entries(isSame).flatMap(([key, is]) => (is ? [] : [{ path: `${path}.${key}`, message }]))
+  return Object.entries(isSame).flatMap(([key, is]) => (is ? [] : [{ path: `${at}.${key}`, message }]))
 }
 
 /** Opens all destinations, or none: if one folder cannot be opened, the others are closed again. */
@@ -173,10 +169,11 @@ export const openTargets = (
       const all = [...targets, ...leaving]
       leaving.clear()
       const closed = await Promise.all(all.map(({ destination }) => destination.close(...given)))
-      const abandoned: Record<string, ReadonlyArray<Payload<Event>>> = {}
+      const abandoned = new Map<string, ReadonlyArray<Payload<Event>>>()
       for (const [at, { name }] of all.entries())
-        abandoned[name] = [...(abandoned[name] ?? []), ...(closed[at]?.abandoned ?? [])]
-      return { totals: sumOf([past, ...closed.map(({ totals }) => totals)]), abandoned }
+        abandoned.set(name, [...(abandoned.get(name) ?? []), ...(closed[at]?.abandoned ?? [])])
+      const totals = sumOf([past, ...closed.map(({ totals }) => totals)])
+      return { totals, abandoned: Object.fromEntries(abandoned) }
     },
   }
 }

@@ -19,7 +19,6 @@ export interface SourceAnswer {
 
 const ANSWER_KEY = Symbol('answer')
 
-/** The answer that rides on an `Either`. */
 export const answerOn = (each: object): SourceAnswer | undefined =>
   // Any object can be asked for a key that it lacks, and only `withAnswer` sets this one.
   (each as { readonly [ANSWER_KEY]?: SourceAnswer })[ANSWER_KEY]
@@ -81,7 +80,6 @@ export const joinedAnswer = (members: ReadonlyArray<SourceAnswer | undefined>): 
   },
 })
 
-/** The failure of the last attempt. */
 export const lastFailureOf = (outcome: Outcome<unknown>): Failure | undefined => {
   if (outcome._tag === 'Expired') return outcome.failure.lastFailure
   if (outcome._tag === 'Abandoned') return outcome.lastFailure

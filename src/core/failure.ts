@@ -130,7 +130,6 @@ export const sinkClosed = (name: string, now: number): Retryable =>
 /** The failures of all sinks of a `firstSuccess` or `failover`. */
 export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: 'AllFailed', causes })
 
-/** The verdicts of all sinks of a `toAll`. */
 export const notAll = (verdicts: ReadonlyArray<SinkVerdict>): NotAll => ({ _tag: 'NotAll', verdicts })
 
 /** The verdicts of a batch's members. */
@@ -221,7 +220,6 @@ export const wasStarted = (failure: Failure): boolean => {
   return partsOf(failure).some((part) => isRight(part) || wasStarted(part.left))
 }
 
-/** Details of the closed sinks in a failure. */
 export const closedIn = (failure: Failure): ReadonlyArray<string> =>
   failure._tag === 'Retryable' && failure.reason === 'closed'
     ? [failure.detail ?? 'a sink was closed']

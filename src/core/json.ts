@@ -46,7 +46,6 @@ export type Fields = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether a value is an object that has these functions. */
 export const hasFunctions = (value: unknown, names: ReadonlyArray<string>): value is Fields =>
   isRecord(value) && names.every((name) => typeof value[name] === 'function')
 

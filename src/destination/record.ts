@@ -124,7 +124,6 @@ const Header = t.intersection([
   t.partial({ integrations: Integrations, orderKey: t.string, meta: t.record(t.string, t.string) }),
 ])
 
-/** The record of a payload. */
 export const toText = (payload: Payload<Event>): string => {
   // A destination accepts single events only.
   if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')

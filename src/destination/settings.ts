@@ -17,7 +17,7 @@ import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption, withEgressFaults } from '../http/egress.ts'
 import { headerNameOption, headersOption, secretSourceOption } from '../http/httpOptions.ts'
-import { standardSecretOption, urlOption, withoutCredentials } from '../http/httpOptions.ts'
+import { standardSecretOption, urlName, urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -72,10 +72,7 @@ export const repeats = (
   })
 
 /** Fragments are never sent, and an empty query names the same receiver. */
-const receiverOf = ({ url }: WebhookSettings): string => {
-  const { origin, pathname, search } = new URL(url)
-  return origin + pathname + search
-}
+const receiverOf = ({ url }: WebhookSettings): string => urlName(new URL(url))
 
 const urlSettings = (egress: Egress | undefined) =>
   strict({
@@ -185,18 +182,15 @@ const sharedShape = {
 /** Checked options that a destination and a collector share, with their defaults. */
 export type SharedOptions = Decoded<typeof sharedShape>
 
-/** The shared options and `more`. */
 export const sharedOptionsWith = <S extends OptionShape>(more: S): Option<SharedOptions & Decoded<S>> =>
   // Both shapes decode key by key; of an unknown S the compiler does not see it.
   strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
-/** Checked options of a destination. */
 export type CheckedOptions = SharedOptions & {
   readonly name: string
   readonly outbox?: OutboxOption<Payload<Event>>
 }
 
-/** The options of a destination. */
 export const destinationOptions: Option<CheckedOptions> = sharedOptionsWith({
   name: withDefault(text, 'destination'),
   outbox: optionalKey(outboxOption<Payload<Event>>()),

@@ -111,19 +111,21 @@ export const urlsSink = (
   let ask: Subscribe<Payload<Event>>
   const exchange: Receivers['exchange'] = (next) => {
     const before = urls
-    urls = next.map((hook) => {
-      const url = before.find((each) => each.hook.name === hook.name)
-      if (url === undefined) return openUrl(hook)
-      if (url.hook === hook) return url
+    const all = next.map((hook) => before.find((each) => each.hook.name === hook.name) ?? openUrl(hook))
+    // It throws for two of one name, before anything is changed.
+    ask = subscribeTo(firstSuccess(all.map(({ queue }) => queue)))
+    urls = all
+    for (const [at, hook] of next.entries()) {
+      const url = urls[at]
+      if (url === undefined || url.hook === hook) continue
       retire(url.hook)
-      return Object.assign(url, { hook, subscribe: connect(hook) })
-    })
+      Object.assign(url, { hook, subscribe: connect(hook) })
+    }
     for (const url of before)
       if (!urls.includes(url)) {
         url.isGone = true
         retire(url.hook)
       }
-    ask = subscribeTo(firstSuccess(urls.map(({ queue }) => queue)))
   }
   exchange(hooks)
   const sink = makeSink<Payload<Event>>(

@@ -42,7 +42,6 @@ const WRAPPERS: ReadonlyArray<unknown> = ['RefinementType', 'ReadonlyType', 'Exa
 const unwrapped = (codec: unknown): unknown =>
   WRAPPERS.includes(tagOf(codec)) ? unwrapped(member(codec, 'type')) : codec
 
-/** The literals that a codec, or its members, has at a key. */
 const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
   const inner = unwrapped(codec)
   const found = unwrapped(member(member(inner, 'props'), key))

@@ -115,7 +115,6 @@ export interface Copying {
   readonly findings: Finding[]
   /** The way down to the value that is copied. */
   readonly path: Key[]
-  /** The objects that it stands in. */
   readonly parents: object[]
   /** How deep a part stands in the event, which is the first level. */
   readonly level: number

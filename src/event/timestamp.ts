@@ -49,7 +49,6 @@ export const toTimestamp = (value: unknown): string | undefined => {
   return millis === undefined ? undefined : fromMillis(millis)
 }
 
-/** The fault of a value that is no timestamp. */
 export const notATimestamp = (value: unknown): string => {
   const wanted = 'must be a Date or an ISO 8601 date and time with a zone, such as 2024-02-29T12:00:00.000Z'
   if (value === undefined) return `is missing: it ${wanted}`

@@ -61,9 +61,13 @@ const webhookOptions = sinkSettings<WebhookOptions>((given) => ({
 /** Visible ASCII without `%`. */
 const PLAIN_ID = /^[\x21-\x24\x26-\x7e]+$/
 
-/** Percent-encodes an id that is not plain, for a header. No two ids have one value. */
+/** Percent-encodes an id that is not plain, for a header. No two have one value: half a pair is `%ud800`. */
 const inHeader = (id: string): string =>
-  PLAIN_ID.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
+  PLAIN_ID.test(id)
+    ? id
+    : id.replace(/(\p{Surrogate})|\P{Surrogate}+/gu, (part, half: string | undefined) =>
+        half === undefined ? encodeURIComponent(part) : `%u${half.charCodeAt(0).toString(16)}`,
+      )
 
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
@@ -164,12 +165,8 @@ type Credentials = Pick<RequestOptions, 'headers' | 'tls'> & { readonly url: str
 
 const HIDDEN = '[hidden]'
 
-/** FNV-1a, 32 bits: tells two queries apart in a name and shows neither. */
-const fingerprint = (text: string): string => {
-  let hash = 0x811c9dc5
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
-  return (hash >>> 0).toString(16).padStart(8, '0')
-}
+/** 64 bits of SHA-256: tell two queries apart in a name and show neither. */
+const fingerprint = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
 /**
  * The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one.
@@ -190,7 +187,6 @@ export const withoutCredentials = <A extends Credentials>(settings: A): A => {
   return Object.defineProperties({ ...settings }, { toJSON: show, [inspect.custom]: show })
 }
 
-/** A secret, or the text of one. */
 export const secretOption: Option<Secret> = option('a secret', (value) => {
   if (typeof value !== 'object' || value === null)
     return mapLeft(({ message }: Fault) => message)(secretFrom(value))

@@ -189,6 +189,8 @@ export const postTo = <A>(
       body: undefined,
       handler: {
         onRequestStart: (started) => {
+          // It was cancelled while it waited in the host's dispatcher.
+          if (slot.job === undefined) return started.abort(new Error('cancelled'))
           slot.isSent = true
           awaitAnswer()
           controller = started
@@ -311,14 +313,8 @@ export const postTo = <A>(
       if (signature !== undefined) headers.push('X-Signature', signature)
       if (attempt.headers !== undefined) {
         const { report } = attempt
-        const leftOut = (fault: string): void =>
-          report?.({
-            _tag: 'Defect',
-            at: now,
-            from: partOf(attempt),
-            where: name,
-            error: new TypeError(fault),
-          })
+        const told = { _tag: 'Defect', at: now, from: partOf(attempt), where: name } as const
+        const leftOut = (fault: string): void => report?.({ ...told, error: new TypeError(fault) })
         headers.push(...addedHeaders(attempt.headers, headers, leftOut))
       }
       const job: PostJob = { headers, body: wire.bytes, maxBody, onBody, attempt, observer, slot: undefined }

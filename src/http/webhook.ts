@@ -32,7 +32,7 @@ export type { WebhookOptions } from './bareWebhook.ts'
  *   headers: { 'X-Api-Key': 'k' },
  *   secret: 'correct horse',
  * })
- * console.log(sink.name) // => https://receiver.example/hook?b35c04b9
+ * console.log(sink.name) // => https://receiver.example/hook?739580765d127026
  */
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {
   const given = typeof target === 'string' ? { url: target } : target

@@ -110,12 +110,8 @@ const watched = (part: Inspectable, index: number, count: number) => {
         const { id: key, at } = letter
         if (letter.reason === 'corrupt') return { key, at, why: 'the record cannot be read' }
         const { outcome, entry } = letter
-        return {
-          ...outlineOf(entry.item),
-          key,
-          at,
-          why: 'failure' in outcome && showFailure(outcome.failure),
-        }
+        const why = 'failure' in outcome && showFailure(outcome.failure)
+        return { ...outlineOf(entry.item), key, at, why }
       })
       return { list, isAll: found.length <= DEAD_SHOWN }
     },
@@ -174,10 +170,11 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
         cancel()
         controller.close()
       }
-      open.add(end)
     }
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> =>
       new Promise((resolve) => {
+        // One that nothing reads is not held.
+        open.add(end)
         const look = (): void => {
           const version = all.map((part) => part.version()).join()
           if (version === seen) return wait()

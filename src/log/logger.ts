@@ -26,7 +26,6 @@ export interface Logger {
   readonly error: Log
 }
 
-/** An option that is a logger, or false for silence. */
 export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
   'must be a Logger, an object with debug, info, warn, error, or false',
   oneOf(false),
@@ -45,6 +44,9 @@ const loggedCauses = (failure: Failure): ReadonlyArray<string> => {
 
 /** Failures that a person must act on. They are logged as errors. */
 const SERIOUS = /^(timeout|certificate|blockedAddress) /
+
+/** Sinks that are remembered: the URLs of a part may come and go for ever. */
+const MAX_FAILING = 1_000
 
 const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) })
 
@@ -85,6 +87,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     failures: 0 | 1,
   ): void => {
     const state = failing.get(sink) ?? { failures: 0, lastLine: 0, logged: new Set() }
+    if (failing.size >= MAX_FAILING) failing.clear()
     failing.set(sink, state)
     state.failures += failures
     const cause = causes.toSorted().join(';')

@@ -23,7 +23,6 @@ export const limitShape = {
 const isFrame = (value: unknown): value is Frame =>
   isRecord(value) && typeof value['prefix'] === 'string' && typeof value['suffix'] === 'string'
 
-/** The options of a batch of payloads. */
 export const payloadOptions = strict(
   { ...limitShape, frame: withDefault(guarded('a frame, { prefix, suffix }', isFrame), jsonArrayFrame) },
   ({ maxBytes, frame }) => {

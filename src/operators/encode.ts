@@ -6,7 +6,7 @@ import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
-import { bodyBytes } from '../event/limits.ts'
+import { bodyBytes, messageIdLength } from '../event/limits.ts'
 import { encodeBytes, encodePayload, metaOf, newId, type EventPayload } from '../event/payload.ts'
 import { channel } from '../log/listeners.ts'
 
@@ -47,9 +47,9 @@ export interface Encode {
 }
 
 const messageIdOf = (item: unknown): string =>
-  typeof item === 'object' && item !== null && 'messageId' in item && typeof item.messageId === 'string'
-    ? item.messageId
-    : newId()
+  (isRecord(item) && typeof item['messageId'] === 'string' && item['messageId']) || newId()
+
+const NO_ID = [{ path: 'messageId', message: 'must have 1 to 256 characters: see the option idOf' }]
 
 /** Visible ASCII: anything else would fail in each request. */
 const CONTENT_TYPE = /^[\x21-\x2e\x30-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
@@ -121,7 +121,10 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
   const faults = [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
-      const written = write(idOf(item), item, maxBytes)
+      const id: unknown = idOf(item)
+      if (typeof id !== 'string' || id === '' || id.length > messageIdLength)
+        return left(invalid(item, NO_ID))
+      const written = write(id, item, maxBytes)
       if (askMeta === undefined || written._tag === 'Left') return written
       const meta = metaOf(() => askMeta(item), metaFailed)
       return meta === undefined ? written : right({ meta, ...written.right })

@@ -17,7 +17,6 @@ interface Again<A> {
   readonly attempts: number
 }
 
-/** The end of an entry that was delivered. */
 export const deliveredEnd = <A>(entry: Entry<A>, receipt: Receipt): Ack<A> => ({
   entry,
   outcome: delivered(entry.item, (entry.progress?.attempts ?? 0) + 1, receipt),

@@ -120,7 +120,6 @@ export const leases = <A>(
   book: Ledger<A>,
   isItem: ((item: unknown) => boolean) | undefined,
 ) => {
-  /** The limits of the last lease. */
   let asked: LeaseLimits = { count: 0, retries: 0 }
 
   const leaseOne = (retriesOnly: boolean): Entry<A> | undefined => {

@@ -197,6 +197,7 @@ export const ledger = <A>(
       const known = Math.min(early, ids.length)
       early -= known
       counts.accept(ids.length - known)
+      barrier.found(ids.length - known)
       if (ids.length > 0) own(log, { _tag: 'Redriven', at: now(), from, ids } as const)
     },
     /** Entries were leased. An item whose enqueue is late or failed counts as accepted when it comes out. */
@@ -207,6 +208,7 @@ export const ledger = <A>(
       const unasked = Math.max(0, unknown - calls + early)
       early += unknown - unasked
       counts.accept(unknown - unasked)
+      barrier.found(unknown - unasked)
       if (unasked > 0) for (const { id, item } of entries.slice(-unasked)) accept(item, id)
     },
     /** Leased entries were put back. */

@@ -38,7 +38,6 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
   readonly isFull?: () => boolean
   /** Whether accepted items are on their way into the store, which calls `added` for each. Default: none. */
   readonly isStoring?: () => boolean
-  /** The limit of time for the calls of the store. */
   readonly limit?: StoreLimit
 }
 

@@ -21,7 +21,6 @@ import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 export interface WriteBehindOptions<A> extends Bounds {
   readonly clock: Clock
   readonly own: OwnContext
-  /** The limit of time for the calls of the store. */
   readonly limit: StoreLimit
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number

@@ -158,7 +158,6 @@ export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
   }
 }
 
-/** An option that is a policy. */
 export const retryOption: Option<RetryPolicy> = guarded(
   'a RetryPolicy, made with the constructors',
   isRetryPolicy,

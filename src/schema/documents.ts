@@ -45,12 +45,14 @@ const parameters = Object.entries(HEADERS).map(([name, [description, pattern]]) 
 const schemasOf = (
   bodies: Readonly<Record<string, t.Mixed>>,
 ): Either<ReadonlyArray<Fault>, Readonly<Record<string, JsonSchema>>> => {
-  const defs: Record<string, JsonSchema> = {}
+  // A recursive codec does not take the name of a body.
+  const defs: Record<string, JsonSchema> = Object.fromEntries(Object.keys(bodies).map((name) => [name, {}]))
+  const names = new Map<t.Mixed, string>()
   const faults: Fault[] = []
   const message = 'must be a name of A-Z a-z 0-9 . _ -'
   const made = Object.entries(bodies).map(([name, codec]) => {
     if (!/^[\w.-]+$/.test(name)) faults.push({ path: name, message })
-    const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs })
+    const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs, names })
     if (isRight(schema)) return [name, schema.right] as const
     const under = (path: string): string => `${name}${path === '' || path.startsWith('[') ? '' : '.'}${path}`
     faults.push(...schema.left.map((fault) => ({ ...fault, path: under(fault.path) })))

@@ -101,15 +101,16 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
 export interface SchemaPlace {
   readonly prefix: string
   readonly defs: Record<string, JsonSchema>
+  /** The names of the codecs in `defs`. */
+  readonly names: Map<t.Mixed, string>
 }
 
 /** The schema of a codec, or a fault for each part that says nothing. */
 export const schemaIn = (
   codec: t.Mixed,
-  { prefix, defs }: SchemaPlace,
+  { prefix, defs, names }: SchemaPlace,
 ): Either<ReadonlyArray<Fault>, JsonSchema> => {
   const findings: Finding[] = []
-  const names = new Map<t.Mixed, string>()
   const opaque = ({ name }: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
     const message = `the codec ${JSON.stringify(name)} does not say what it takes: use withSchema`
     findings.push({ steps, message })
@@ -205,11 +206,13 @@ export const schemaIn = (
       case 'RefinementType':
         return given.name === 'Int' ? { type: 'integer' } : opaque(given, steps)
       case 'RecursiveType': {
-        const name = names.get(given) ?? given.name.replace(/[^\w.-]/g, '_')
-        if (!names.has(given)) {
-          names.set(given, name)
-          defs[name] = go(type, steps)
-        }
+        const own = given.name.replace(/[^\w.-]/g, '_')
+        let name = names.get(given) ?? own
+        if (names.has(given)) return { $ref: prefix + name }
+        for (let count = 2; name in defs; count++) name = `${own}_${String(count)}`
+        names.set(given, name)
+        defs[name] = {}
+        defs[name] = go(type, steps)
         return { $ref: prefix + name }
       }
       default:
@@ -234,7 +237,7 @@ export const schemaIn = (
  */
 export const jsonSchemaOf = (codec: t.Mixed): Either<ReadonlyArray<Fault>, JsonSchema> => {
   const $defs: Record<string, JsonSchema> = {}
-  const made = schemaIn(codec, { prefix: '#/$defs/', defs: $defs })
+  const made = schemaIn(codec, { prefix: '#/$defs/', defs: $defs, names: new Map() })
   if (made._tag === 'Left') return made
   const $schema = 'https://json-schema.org/draft/2020-12/schema'
   return right({ $schema, ...made.right, ...(Object.keys($defs).length > 0 && { $defs }) })

@@ -1,5 +1,6 @@
 /** Standard Schema (standardschema.dev), both ways. Its types are copied, as the specification asks. */
 import * as t from 'io-ts'
+import { isPromiseLike } from '../core/awaitable.ts'
 import { constVoid } from '../core/either.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
@@ -26,12 +27,14 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   }
 }
 
+const LATER = 'is not judged: the schema answers later: use enrich'
+
 type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
 /**
  * A Standard Schema as a codec, for `validate`. Its faults have the paths of the schema. Its messages may
  * quote the input, so they are used only with `messages: true`; else a fault says `is not what the schema
- * wants`. A schema that answers later throws a `TypeError` at the first value: use `enrich`.
+ * wants`. A schema that answers later refuses each value: use `enrich`.
  *
  * @example
  * import { faultsOf } from 'headrace/events'
@@ -50,9 +53,9 @@ export const fromStandard = <S extends StandardSchema>(
   const { vendor, validate } = schema['~standard']
   const run = (input: unknown): StandardResult<OutputOf<S>> => {
     const result = validate(input)
-    if (!(result instanceof Promise)) return result
-    result.catch(constVoid)
-    throw new TypeError(`fromStandard: this schema of ${vendor} answers later: use enrich`)
+    if (!isPromiseLike(result)) return result
+    result.then(constVoid, constVoid)
+    return { issues: [{ message: LATER }] }
   }
   return new t.Type<OutputOf<S>, unknown>(
     `${vendor} schema`,
@@ -67,7 +70,7 @@ export const fromStandard = <S extends StandardSchema>(
         const entries = [context.at(-1)?.key ?? '', ...steps].map((key, at) => ({
           ...{ key: String(key), type: typeof steps[at] === 'number' ? t.UnknownArray : t.unknown },
         }))
-        const text = messages ? message : 'is not what the schema wants'
+        const text = messages || message === LATER ? message : 'is not what the schema wants'
         return { value: undefined, message: text, context: [...before, ...entries] }
       })
       return t.failures(errors)

@@ -7,6 +7,7 @@
 
 import { constVoid, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
+import { isRecord } from '../core/json.ts'
 import { STANDARD_HEADERS, standardVerifierOf, type StandardSecrets } from './standard.ts'
 import { failed, verifierOf, type Mismatch, type Secrets, type VerifiedRequest } from './verify.ts'
 
@@ -130,7 +131,7 @@ const machineNow = (): number => Date.now()
 
 const isKeys = (given: Secrets | VerifyKeys): given is VerifyKeys =>
   // A `Secret` has no keys of its own.
-  typeof given === 'object' && !Array.isArray(given) && Object.keys(given).length > 0
+  isRecord(given) && Object.keys(given).length > 0
 
 const refuseUnknown = (what: string, unknown: object, known: string): void => {
   const [name] = Object.keys(unknown)

@@ -64,7 +64,6 @@ const face: object = Object.freeze({
   [Symbol.for('nodejs.util.inspect.custom')]: hidden,
 })
 
-/** A secret with this signer. */
 export const sealed = (signer: Signer): Secret => {
   // The brand exists in types only, so no expression has this type by itself.
   const secret = Object.freeze(Object.create(face)) as Secret

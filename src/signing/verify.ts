@@ -144,7 +144,9 @@ export const verifyRaw = (
 ): Either<Mismatch, Verified> => {
   const verifier = verifierOf(secrets, signature)
   if (verifier._tag === 'Left') return verifier
-  if (typeof body === 'string' || ArrayBuffer.isView(body)) return verifier.right(body)
+  if (typeof body === 'string') return verifier.right(body)
+  if (ArrayBuffer.isView(body))
+    return verifier.right(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
   return failed(
     'badBody',
     'the body is neither bytes nor text: keep the raw bytes, or use verifyParsed for a parsed body',

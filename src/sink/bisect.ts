@@ -52,7 +52,6 @@ const attemptFor = (attempt: Attempt, count: number, positions: ReadonlyArray<nu
   return { ...attempt, lastFailure: isOne ? first.left : partlyFailed(members) }
 }
 
-/** The part of a failure that may pass. */
 const retryablePart = (failure: Failure): Failure => {
   if (failure._tag !== 'PartlyFailed') return failure
   const found = failure.members.find((member) => !isFinal(member))

@@ -142,15 +142,9 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
             proceeding.run()
           },
           complete: end,
-          error: (defect) => {
-            report?.({
-              _tag: 'Defect',
-              at: nowOf(attempt),
-              from: partOf(attempt),
-              where: called,
-              error: defect,
-            })
-            answer(at, left(retryable('defect', { detail: messageOf(defect) })))
+          error: (error) => {
+            report?.({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: called, error })
+            answer(at, left(retryable('defect', { detail: messageOf(error) })))
             end()
           },
         })

@@ -24,7 +24,6 @@ const NOT_STARTED_IN_TIME: Verdict = left(
   retryable('late', { detail: 'the deadline came while it waited for a free place' }),
 )
 
-/** The deliveries of one key. */
 interface KeyQueue<A> extends Reported<A> {
   readonly concurrency: number
   readonly now: () => number

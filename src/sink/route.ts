@@ -38,7 +38,6 @@ export interface RoutedSink<in A, in K> extends Sink<A> {
 
 type HowToClose = Parameters<Sink<never>['close']>[0]
 
-/** A sink that is open. */
 interface OpenRoute<A> {
   readonly sink: Sink<A>
   readonly subscribe: Subscribe<A>

@@ -41,10 +41,8 @@ export interface Attempt {
 /** The attempt to give when there is no retry around: the first, with no deadline. */
 export const onlyAttempt: Attempt = { number: 1, until: Infinity, lastFailure: undefined }
 
-/** The clock of an attempt. */
 export const clockOf = ({ clock = systemClock }: Attempt): Clock => clock
 
-/** The part that makes an attempt. */
 export const partOf = ({ from = 'sink' }: Attempt): string => from
 
 /** The steady time of an attempt, to compare with its `until`; or that of a reading of its clock. */
@@ -76,7 +74,6 @@ export interface Sink<in A> {
 export const isSink = <A>(value: unknown): value is Sink<A> =>
   hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string'
 
-/** An option that is a sink. */
 export const sinkOption = <A>(): Option<Sink<A>> =>
   guarded('a Sink, an object with name, deliver, close', isSink<A>)
 

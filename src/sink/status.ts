@@ -99,7 +99,6 @@ export const verdictOf = (
   }
 }
 
-/** Checks a table of statuses. */
 export const statusesOption: Option<StatusTable> = list(
   '{ from, to, means }',
   0,

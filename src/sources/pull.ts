@@ -100,6 +100,7 @@ export const pull = <T, R>(
     let hasRoom = (): void => undefined
     let fullSince = 0
     let cancelWarning: Cancel | undefined
+    let cancelTurn: Cancel | undefined
     let isWarned = false
     const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
     const defect = (where: string, error: unknown): void =>
@@ -145,7 +146,7 @@ export const pull = <T, R>(
       }
       if (taken % ITEMS_PER_TURN === 0) {
         await new Promise<void>((resolve) => {
-          subscriber.add(nextTurn(resolve))
+          cancelTurn = nextTurn(resolve)
         })
       }
       return isOver ? { done: true, value: undefined } : iterator.next()
@@ -167,6 +168,7 @@ export const pull = <T, R>(
 
     subscriber.add(() => {
       cancelWarning?.()
+      cancelTurn?.()
       if (isOver) return
       isOver = true
       callSafely(

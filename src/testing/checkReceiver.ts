@@ -108,7 +108,6 @@ const playVector = async (target: CheckedUrl, vector: ReceiverVector): Promise<V
   return { vector, passed: wrong === undefined, ...(wrong ?? slowest) }
 }
 
-/** The answer that a vector expects, in words. */
 export const expectedAnswer = ({ expect }: ReceiverVector): string =>
   `${expect.status} within ${String(expect.withinMs)} ms`
 

@@ -45,7 +45,6 @@ export interface ScriptedDiskOptions {
   readonly log?: (line: string) => void
 }
 
-/** Checks a fault of a disk. */
 export const diskFault: Option<DiskMisbehaviour> = anyOf<DiskMisbehaviour>(
   "must be { do: 'full', bytes } or { do: 'fail', operation }",
   strict({ do: oneOf('full'), bytes: limit('bytes') }),

@@ -82,7 +82,6 @@ const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
   redirect: { to: oneOf('self', 'other'), code: optional(code) },
 }
 
-/** Checks a fault. */
 export const faultOption: Option<Misbehaviour> = option('a fault', (value) => {
   const kind = isRecord(value) ? String(value['do']) : ''
   if (!Object.hasOwn(shapes, kind))

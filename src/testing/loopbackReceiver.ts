@@ -76,7 +76,6 @@ const PROMISED = 1_000
 
 let gzipBomb: Buffer | undefined
 
-/** Plays a fault in answer to a request. */
 const playFault = (
   fault: Misbehaviour,
   response: ServerResponse,

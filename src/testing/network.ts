@@ -80,7 +80,6 @@ const networkOptions = strict({
   log: optional(func<(line: string) => void>()),
 })
 
-/** The record of the body of a fetch. */
 const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
   if (typeof body === 'string' || body instanceof Uint8Array) return { body }
   if (body instanceof URLSearchParams) return { body: String(body) }

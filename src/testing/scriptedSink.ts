@@ -66,7 +66,6 @@ const scriptedOptions = strict({
   script: optional(scriptOption<FaultScript | (() => Misbehaviour)>()),
 })
 
-/** A webhook's reply to a fault. */
 const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
   const effect = effectOf(fault, 'http://receiver.test/')
   if (effect.what === 'nothing') return {}

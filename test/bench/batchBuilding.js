@@ -9,7 +9,6 @@ import { calls } from './events.js'
 const MOST_BYTES = 500_000
 const itself = (call) => call
 
-/** Uses every batch, so that the engine cannot leave work out. */
 let built = 0
 
 const byStringify = ({ size }) => {

@@ -17,7 +17,6 @@ const paced = (name) => async (given) => inBursts(await senders[name](given), pa
 
 export const cases = Object.fromEntries(Object.keys(senders).map((name) => [name, paced(name)]))
 
-/** What an event costs us, against the limit. */
 const againstLimit = (size, most) => ({
   what: `${size} a batch: `,
   cases: [LIMIT, OURS],

@@ -5,7 +5,6 @@ import { here, median } from './measure.js'
 
 const inAProcess = promisify(execFile)
 
-/** Milliseconds that one import takes in a fresh process: by the clock, and CPU time. */
 const importOnce = async (names) => {
   const imports = names
     .split(' + ')

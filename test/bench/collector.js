@@ -60,7 +60,6 @@ const batchOf = (value) => {
   })
 }
 
-/** What the last request kept, so that the engine cannot leave work out. */
 let kept = []
 
 const byFastify = (schema) =>
@@ -75,7 +74,6 @@ const byFastify = (schema) =>
     return (request, response) => void ready.then(() => app.routing(request, response))
   })
 
-/** By hand: `use` gets the messages. */
 const byHand = (use) =>
   served((take) => (request, response) => {
     const chunks = []

@@ -34,7 +34,6 @@ export const byPromise = (inFlight, send) => {
   }
 }
 
-/** Sends with `pool.request`. */
 export const byPool = (url) => {
   const pool = poolTo(url)
   const { pathname: path } = new URL(url)

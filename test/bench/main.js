@@ -25,11 +25,7 @@ const benches = [
 ]
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    json: { type: 'string' },
-    rounds: { type: 'string' },
-    processes: { type: 'string' },
-  },
+  options: { json: { type: 'string' }, rounds: { type: 'string' }, processes: { type: 'string' } },
 })
 
 const number = (value) =>

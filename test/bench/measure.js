@@ -50,7 +50,6 @@ export const compared = (figures, base) => {
   return { figure: median(figures), ratio, low, high }
 }
 
-/** CPU microseconds of this process so far, system and garbage collector included. */
 export const cpuNow = () => {
   const { user, system } = process.cpuUsage()
   return user + system
@@ -124,7 +123,6 @@ export const playRounds = async (plan, rounds, tracks) => {
   }
 }
 
-/** Figures of each case, round by round. */
 const takeTurns = async (bench, plan, rounds, given) => {
   const { cases, apart = false } = plan
   const groups = apart ? cases.map((name) => [name]) : [cases]

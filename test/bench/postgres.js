@@ -235,7 +235,6 @@ const latency = async () => {
     const figures = `p50 ${Math.round(median(late))} of ${late.length}`
     return row(`${what}, ${figures}`, quantile(0.99, late), 'ms p99', target)
   }
-  /** How late stamps are delivered by a worker in another process. */
   const elsewhere = async (options, count, pause, send) => {
     const late = []
     const worker = await startWorker({ tells: true, ...options })

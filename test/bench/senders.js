@@ -70,7 +70,6 @@ const headrace = async ({ url, size, connections = 4, most, outbox, watch }) => 
   }
 }
 
-/** For clients that call back for each event. */
 const counting = (track) => {
   let waiting = 0
   let resolve

@@ -6,7 +6,6 @@ import { configFile, headrace, linesOf, receiverOf, recordsOf, scratch, start, s
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
 
-/** A collector, and the receiver behind it. */
 const opened = async (
   script?: Parameters<typeof receiverOf>[0],
   flags: ReadonlyArray<string> = [],

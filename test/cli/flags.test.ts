@@ -26,6 +26,7 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--to', 'http://127.0.0.1:10/', '--header', 'X-A: b\r\nX-B: c'],
     /^--header X-A must be visible ASCII, with no line break/,
   ],
+  ['no name of a header', [...to, '--header', 'X A: b'], /^--header \[0\] is not a header name/],
   [
     'one header twice',
     [...to, '--header', 'X-A: b', '--header-env', 'x-a=TEAM'],

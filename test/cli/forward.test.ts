@@ -13,7 +13,6 @@ import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { limitRetries } from '../../src/policy/retryPolicy.ts'
 import { collected, hostOf, receiverOf, recordsOf, scratch, track } from './inProcess.ts'
 
-/** A run over these lines, to a receiver that answers with the status that the event is named after. */
 const running = async (
   lines: AsyncIterable<string> | ReadonlyArray<string>,
   more: Partial<Job> = {},

@@ -41,12 +41,10 @@ it('says what is wrong with its arguments', async () => {
     [['sold'], 'KIND must be page, screen, identify, track, alias, group or delete'],
     [['-n', '0'], '--count must be a whole number from 1 to 1000000000'],
     [['--invalid', '2'], '--invalid must be a share such as 0.3 or 30%, from 0 to 1'],
-  ] as const)
-    expect(await headrace(['gen', ...args])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `headrace gen: ${fault}\n`,
-    })
+  ] as const) {
+    const stderr = `headrace gen: ${fault}\n`
+    expect(await headrace(['gen', ...args])).toEqual({ code: 2, stdout: '', stderr })
+  }
 })
 
 it('ends when its reader has gone, and says when the output cannot be written', async () => {

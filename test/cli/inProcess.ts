@@ -16,9 +16,7 @@ export { receiverOf } from '../support/http.ts'
 export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
-  /** Whether stdin is a terminal. Default false. */
   readonly isTTY?: boolean
-  /** In place of the collected stdout. */
   readonly stdout?: Writable
 }
 
@@ -52,7 +50,6 @@ export const collected = <S extends Readable>(stream: S) => {
   }
 }
 
-/** A process of the test's own. */
 export const hostOf = (given: Partial<Host> = {}): Host => ({
   stdin: new PassThrough(),
   stdout: new PassThrough(),
@@ -113,44 +110,34 @@ export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings
   return ended
 }
 
-/** A stdout whose writes fail. */
 export const failing = (code: string): Writable =>
-  new Writable({
-    write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
-  })
+  new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) })
 
-/** Answers 400 to events named Bad, and 200 to the others. */
 export const picky = (): Promise<Receiver> =>
   receiverOf(({ body }) => ({ do: 'status', code: body.includes('"event":"Bad"') ? 400 : 200 }))
 
-/** The URL of a server that is closed after the test. */
 export const served = async (listener: RequestListener): Promise<string> => {
   const { port, close } = await listen(createServer(listener))
   onTestFinished(close)
   return `http://127.0.0.1:${port}/`
 }
 
-/** A file with the settings of a collector. */
 export const configFile = (config: unknown): string => {
   const file = `${scratch()}/collector.json`
   writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config))
   return file
 }
 
-/** Replaces what differs from run to run. */
 export const steady = (text: string): string =>
   text
     .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
     .replaceAll(/again in \S+( \d+s)?/g, 'again in TIME')
     .replaceAll(/"ms":\d+/g, '"ms":0')
 
-/** The lines of a text, without the empty one at its end. */
 export const linesOf = (text: string): ReadonlyArray<string> => text.split('\n').slice(0, -1)
 
-/** NDJSON, parsed. */
 export const recordsOf = (text: string): ReadonlyArray<Record<string, unknown>> =>
   linesOf(text).map((line) => JSON.parse(line) as Record<string, unknown>)
 
-/** A track call as a line; its message id is its name. */
 export const track = (event: string, more: object = {}): string =>
   `${JSON.stringify({ type: 'track', userId: 'u1', event, messageId: event, ...more })}\n`

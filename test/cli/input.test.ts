@@ -4,7 +4,6 @@ import { expect, it } from 'vitest'
 import { markFromText, markToText, openInput, type Cursor } from '../../src/cli/input.ts'
 import { headrace, hostOf, scratch } from './inProcess.ts'
 
-/** The values of a file behind a mark, and the mark behind each of them. */
 const read = async (path: string, from?: Cursor) => {
   const input = await openInput(path, hostOf())
   const found: Array<{ readonly line: number; readonly value: unknown; readonly mark: Cursor }> = []

@@ -3,7 +3,6 @@ import { expect, it, test } from 'vitest'
 import { start as startProcess } from '../process/command.ts'
 import { configFile, headrace, linesOf, picky, receiverOf, served, start, track } from './inProcess.ts'
 
-/** `send --inspect` in a process of its own, and its link. */
 const inspected = async (url: string) => {
   const args = ['send', '--to', url, '--inspect', '--output', 'quiet', '--grace', '0s']
   const { child, complains, ended } = startProcess(args)
@@ -75,10 +74,8 @@ it('2: the port is in use, and nothing is sent', async () => {
   expect([code, received.length]).toEqual([2, 0])
   expect(stderr).toContain(`headrace send: --inspect: port ${port} at 127.0.0.1 cannot be used (EADDRINUSE)`)
   const bad = await headrace(['demo', '--inspect=x'])
-  expect([bad.code, bad.stderr]).toEqual([
-    2,
-    'headrace demo: --inspect must be a whole number from 0 to 65535\n',
-  ])
+  const sentence = 'headrace demo: --inspect must be a whole number from 0 to 65535\n'
+  expect(bad).toMatchObject({ code: 2, stderr: sentence })
 })
 
 test('collect has a part for each destination, also of a file that it reads again', async () => {

@@ -81,16 +81,17 @@ it('misbehaves on purpose, and keeps only what it took', async () => {
   const teapot = await opened(['--respond', '418', '--out', out, '--once', '1'])
   expect(await teapot.post('/', body)).toBe(418)
   await teapot.ended
-  const slow = await opened(['--delay', '150ms', '--out', out, '--once', '3'])
+  const slow = await opened(['--delay', '150ms', '--out', out, '--once', '4'])
   const before = performance.now()
   expect(await slow.post('/', body)).toBe(200)
   expect(performance.now() - before).toBeGreaterThan(140)
   await slow.post('/', 'two\nlines')
   await slow.post('/', '{"a":\n1}')
+  await slow.post('/', '{no JSON \u001b[8m}')
   await slow.ended
   // H10
   expect(statSync(out).mode & 0o777).toBe(0o600)
-  expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n`)
+  expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n"{no JSON \\u001b[8m}"\n`)
 })
 
 it('takes only POST', async () => {
@@ -145,6 +146,22 @@ it('--forward-to passes on bytes and signature, and answers as it is answered; n
   expect(await nowhere.post('/', body)).toBe(502)
   const bad = await headrace(['listen', '0', '--forward-to', 'ftp://a/'])
   expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('--forward-to must be a URL')])
+})
+
+it.each([
+  ['its sender has gone', ['--once', '1'], (_: () => void) => undefined],
+  ['it is stopped', [], (signal: () => void) => signal()],
+])('ends while a request is passed on, when %s', async (_, args, stop) => {
+  const after = args.length > 0 ? 100 : 60_000
+  const receiver = await receiverOf(() => ({ do: 'status', code: 200, after }))
+  const { url, signal, ended } = await opened(['--forward-to', receiver.url, ...args])
+  const gone = new AbortController()
+  const asked = fetch(url, { method: 'POST', body, signal: gone.signal })
+  await receiver.arrived(1)
+  if (args.length > 0) gone.abort()
+  asked.catch(() => undefined)
+  stop(signal)
+  expect((await ended).code).toBe(0)
 })
 
 it('draws a row for each path on a terminal, and no line for each request', async () => {

@@ -103,6 +103,7 @@ test('secrets, header values and queries appear nowhere', async () => {
     [2, 'send', '--to', 'http://hunter2-user:hunter2-password@x/'],
     [2, 'send', '--to', url, '--header', 'X: hunter2\u0007header', '--secret-env', 'hunter2-name'],
     [2, 'send', '--to', url, '--secret=hunter2-flag'],
+    [2, 'send', '--to', url, '-shunter2-flag'],
     [2, 'send', '--to', url, '--header'],
     [1, 'verify', '--secret-env', 'SECRET', '--signature', 'hunter2-signature'],
   ]
@@ -157,7 +158,7 @@ describe('--dead', () => {
     writeFileSync(`${folder}/events`, A)
     const { url, received } = await picky()
     const sentences: ReadonlyArray<readonly [path: string, RegExp]> = [
-      [`${folder}/events`, /--dead is the input file: give another one/],
+      [`${folder}/events`, /--dead is the input file: give another, or/],
       [folder, /--dead '.*' is a folder: give the name of a file/],
       [`${folder}/no/dead`, /--dead '.*' cannot be written: no such file or directory/],
       ['', /--dead must not be empty/],

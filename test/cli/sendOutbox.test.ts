@@ -16,7 +16,6 @@ const setUp = async (answer: (received: Received) => number = () => 200) => {
   return { receiver, outbox, file, flags, events }
 }
 
-/** Runs a command that is stopped when requests have arrived. */
 const stopped = async (args: ReadonlyArray<string>, arrived: () => Promise<unknown>) => {
   const { stdin, signal, ended } = start(args)
   stdin.end()

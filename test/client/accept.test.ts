@@ -6,7 +6,6 @@ import { busy, event, many, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 
-/** Each call in a turn of its own. */
 const offer = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const answers: string[] = []
   for (const id of ids) {

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { maxHeldBytes } from '../../src/event/payload.ts'
 import { event, many, open, turn, yes, type World } from './virtual.ts'
 
-/** Each call in a turn of its own. */
 const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<void> => {
   for (const id of ids) {
     expect(isRight(client.track(event(id)))).toBe(true)

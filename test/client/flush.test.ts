@@ -2,6 +2,8 @@
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { anything, busy, event, open, turn, yes } from './virtual.ts'
+import { left } from 'fp-ts/lib/Either.js'
+import { refused } from '../../src/index.ts'
 import { describe, expect, it } from 'vitest'
 
 it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -14,6 +16,23 @@ it('41: what comes during a flush leaves by its own count or time', async () => 
   client.track(event('d'))
   await clock.advance(6_000)
   expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
+})
+
+it('waits for dead letters that were redriven', async () => {
+  const refusal = { verdict: left(refused('status', { status: 400 })) }
+  const outbox = memoryOutbox<Message>()
+  const answer = (_: unknown, __: number, index: number) =>
+    index === 0 ? refusal : { verdict: yes, after: 5 }
+  const { client, clock } = open({ size: 1, outbox }, answer)
+  client.track(event('a'))
+  expect(await client.flush()).toMatchObject({ rejected: 1 })
+  await client.dead.redrive()
+  let isOver = false
+  void client.flush().then(() => (isOver = true))
+  await clock.advance(4)
+  expect(isOver).toBe(false)
+  await clock.advance(1)
+  expect(isOver).toBe(true)
 })
 
 describe('close', () => {

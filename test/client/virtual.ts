@@ -12,7 +12,6 @@ export const busy: Verdict = left(retryable('status', { status: 503 }))
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
 
-/** What a caller without types may give. */
 export const anything = (value: unknown): never => value as never
 
 export const many = (count: number) => Array.from({ length: count }, (_, n) => `m${String(n)}`)
@@ -56,7 +55,6 @@ export const open = (
       sink.calls.map(
         ({ startedAt, item }) => `${String(startedAt)} ${item.members.map(({ id }) => id).join()}`,
       ),
-    /** The kinds and ids of the outcomes. */
     ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
     defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
   }

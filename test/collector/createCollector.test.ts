@@ -12,7 +12,6 @@ import { receiverOf } from '../support/http.ts'
 
 const sources = [{ id: 'web', writeKey: 'wk' }]
 
-/** A collector whose destinations have a folder each below `path`. */
 const openFolders = (
   path: string,
   url: string,
@@ -33,7 +32,6 @@ const openFolders = (
     { logger: false, ...options },
   )
 
-/** A receiver that answers 503 until it is told to be healthy. */
 const failing = async () => {
   let code = 503
   const receiver = await receiverOf(() => ({ do: 'status', code }))

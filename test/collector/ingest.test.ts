@@ -11,7 +11,6 @@ const start = (): Setting => open({ clock: virtualClock(), newId: () => 'made' }
 const post = async ({ collector }: Setting, path: string, body: unknown): Promise<unknown> =>
   (await ask(collector, path, body)).json()
 
-/** What a body leads to at a destination. */
 const sent = async (path: string, body: unknown): Promise<ReadonlyArray<Record<string, unknown>>> => {
   const setting = start()
   await post(setting, path, body)

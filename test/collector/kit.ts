@@ -27,7 +27,6 @@ const mounts = {
 
 export const basic = (user: string): string => `Basic ${Buffer.from(user).toString('base64')}`
 
-/** Posts a body; text goes as it is, everything else as JSON. */
 export const post = async (
   url: string,
   body: unknown,
@@ -46,7 +45,6 @@ export const post = async (
   return { status: response.status, headers: response.headers, body: answer }
 }
 
-/** Asks a collector without a server. Text and bytes go as they are. */
 export const ask = async (
   { handle }: Collector,
   path: string,
@@ -61,7 +59,6 @@ export const ask = async (
   return response
 }
 
-/** A socket: requests are written by hand. */
 export interface Line {
   readonly write: (text: string) => void
   readonly heard: () => string
@@ -114,7 +111,6 @@ export const open = (options: CollectorOptions = {}) => {
 }
 export type Setting = ReturnType<typeof open>
 
-/** A collector that listens until the end of the test. */
 export const start = async (mount: keyof typeof mounts, options: CollectorOptions = {}) => {
   const clock = virtualClock()
   const setting = open({ clock, ...options })
@@ -132,6 +128,5 @@ export const track = (messageId: string, more: object = {}): object => ({
   ...more,
 })
 
-/** Posts a batch of tracks with these ids. */
 export const postTracks = (collector: Collector, ...ids: ReadonlyArray<string>) =>
   ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })

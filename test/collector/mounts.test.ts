@@ -127,6 +127,13 @@ describe('mounted in a framework', () => {
     expect(ids().slice(0, 3)).toEqual(['a', 'c', 'd'])
   })
 
+  it('refuses an empty body for good, also after a parser', async () => {
+    const { collector } = open()
+    const { url, close } = await inExpress(express.raw(text))(collector)
+    expect((await post(`${url}/a/v1/batch`, '')).status).toBe(400)
+    await close()
+  })
+
   it('after a reader of the body, it answers 500', async () => {
     const { collector } = open()
     const { url, close } = await inExpress(

@@ -3,7 +3,6 @@ import { ask, open } from './kit.ts'
 
 const MAX_BATCH = 512_000
 
-/** A body of the largest size: a piece as often as it fits. */
 const filled = (piece: string, prefix = '{"batch":[', suffix = ']}'): string => {
   const count = Math.floor((MAX_BATCH - prefix.length - suffix.length + 1) / (piece.length + 1))
   return prefix + Array.from({ length: count }, () => piece).join() + suffix

@@ -22,21 +22,19 @@ describe('a path', () => {
 })
 
 interface Sent {
-  /** Default /v1/batch. */
   readonly path?: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Headers of the answer. */
   readonly answers?: Readonly<Record<string, string>>
 }
 
 /** `reason`: a part of it. */
-const wrong = (what: string, status: number, reason: string, sent: Sent) => ({
+const wrong = (what: string, status: number, reason: string, by: Sent) => ({
   what,
   status,
   reason,
-  ...sent,
+  ...by,
 })
 type Wrong = ReturnType<typeof wrong>
 

@@ -33,6 +33,20 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
   return { clock, collector, events, outcomes, ended }
 }
 
+it('hands back what waits at destinations of any name', async () => {
+  const clock = virtualClock()
+  const reply = () => ({ verdict: right({ sink: 's' }), after: 1e6 })
+  const sink = scriptedSink<Delivery>({ clock, reply })
+  const destinations = ['__proto__', 'constructor'].map((name) => ({ name, sources: ['web'], sink }))
+  const collector = createCollector({ sources, destinations }, { clock, logger: false })
+  await postTracks(collector, 'm1')
+  const closing = collector.close({ timeout: 0 })
+  await clock.advance(100_000)
+  const { abandoned } = await closing
+  const kept = [{ id: 'm1' }]
+  expect(Object.entries(abandoned)).toMatchObject(destinations.map(({ name }) => [name, kept]))
+})
+
 describe('outboxes of a collector', () => {
   it('are waited for: the answer comes when everything is stored', async () => {
     const stores = new Map<string, SharedStore<Delivery>>()

@@ -14,7 +14,6 @@ const CHUNKS = 50_000
 const ONE_BYTE = Buffer.from(' ')
 const headers = { authorization: basic('wk:'), 'x-signature': signatureOf('s', 'another body') }
 
-/** Begins to read a body, and checks the memory that it takes. */
 const begin = async <T extends object>(read: () => T): Promise<T> => {
   const before = await livingBytes()
   const begun = read()

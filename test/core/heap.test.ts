@@ -3,14 +3,12 @@ import { it } from 'vitest'
 import { heap } from '../../src/core/heap.ts'
 import { same, forAll } from '../support/check.ts'
 
-/** Few keys, so that many are equal. */
 const key = fc.oneof(
   fc.nat({ max: 5 }),
   fc.integer({ min: -1_000, max: 1_000 }),
   fc.constantFrom(1_767_225_600_000, 1_767_225_600_001, Infinity),
 )
 
-/** Keys to push, or how many items to pop. */
 const command = fc.oneof(
   fc.array(key, { maxLength: 5 }),
   fc.array(key, { minLength: 40, maxLength: 400, size: 'max' }),

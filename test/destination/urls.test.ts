@@ -1,7 +1,12 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { retryable, type Verdict } from '../../src/index.ts'
+import { retryable, type Payload, type Verdict } from '../../src/index.ts'
+import { checkOptions } from '../../src/core/options.ts'
+import { destinationOptions } from '../../src/destination/settings.ts'
+import { urlsSink } from '../../src/destination/urls.ts'
+import type { Event } from '../../src/event/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 const wait = (notBefore: number): Verdict => left(retryable('status', { status: 429, notBefore }))
@@ -18,6 +23,19 @@ it('Retry-After holds back its URL for all events; one that is held makes no att
   expect(urls[0]?.calls).toHaveLength(22)
   expect(outcomes.filter(({ attempts }) => attempts === 1)).toHaveLength(20)
   expect(destination.stats().urls).toMatchObject({ url0: { delivered: 21, failed: 1 } })
+})
+
+it('sinks of one name, which a layer may make, are refused before anything is changed', async () => {
+  const clock = virtualClock()
+  const sinkOf = (name: string) =>
+    scriptedSink<Payload<Event>>({ name, clock, reply: () => ({ verdict: yes }) })
+  const [url, other] = [sinkOf('url'), sinkOf('other')]
+  const { sink, exchange } = urlsSink([url], checkOptions('', destinationOptions, { clock }), () => false)
+  expect(() => exchange([other, other])).toThrow(TypeError)
+  const payload = { id: 'a', items: [], text: '{}', byteLength: 2 } as unknown as Payload<Event>
+  sink.deliver(payload, { number: 1, until: Infinity, lastFailure: undefined, clock }).subscribe()
+  await clock.advance(1)
+  expect([url.calls.length, url.closed, other.calls]).toEqual([1, [], []])
 })
 
 it('Retry-After of another event costs a retry no attempt of its policy (DE2)', async () => {

@@ -23,7 +23,6 @@ export const track = (id: string, userId = 'u'): TrackCall => ({
   messageId: id,
 })
 
-/** A destination over sinks in place of webhooks. */
 export const openOver = (
   urls: ReadonlyArray<Sink<Payload<Event>>>,
   options: DestinationOptions = {},
@@ -65,7 +64,6 @@ export const open = (
     urls,
     outcomes,
     told,
-    /** The kinds and ids of the outcomes. */
     ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
     defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
   }

@@ -3,7 +3,6 @@ import { Event } from '../../src/event/index.ts'
 import { faultsIn } from '../support/decoded.ts'
 import { throwing } from '../support/check.ts'
 
-/** The faults of an event with these properties. */
 const only = (properties: unknown) => faultsIn(Event, { type: 'track', userId: 'u', event: 'e', properties })
 
 const bomb = throwing('no')

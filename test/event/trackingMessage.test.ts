@@ -16,7 +16,6 @@ const tracked = (call: unknown): Tracked => {
   return isTracked(event) ? event : expect.unreachable()
 }
 
-/** The message as it is on the wire. */
 const written = (call: Record<string, unknown>): string =>
   JSON.stringify(toTrackingMessage(tracked({ messageId: 'm', timestamp, ...call }), library))
 

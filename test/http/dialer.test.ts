@@ -70,7 +70,6 @@ describe('a dialer', () => {
     const receiver = await receive()
     const { port } = new URL(receiver.url)
     let asked = 0
-    // A second look-up before the connection would dial the second address.
     const rebinding: Lookup = (_name, _options, done) => {
       asked++
       done(null, [{ address: asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }])

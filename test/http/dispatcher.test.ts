@@ -10,7 +10,6 @@ import { throwing } from '../support/check.ts'
 const ORIGIN = 'http://receiver.example'
 const payload = payloadOf('{"a":1}')
 
-/** An agent that answers without a network. */
 const mocked = (): MockAgent => {
   const agent = new MockAgent()
   agent.disableNetConnect()
@@ -24,7 +23,6 @@ const hookOver = (dispatcher: MockAgent, more: Partial<WebhookOptions> = {}) => 
   return hook
 }
 
-/** The next request to the mocked receiver. */
 const next = (agent: MockAgent) => agent.get(ORIGIN).intercept({ path: '/hook', method: 'POST' })
 
 describe('a dispatcher of the host', () => {
@@ -71,6 +69,20 @@ describe('a dispatcher of the host', () => {
     expect(told[0]).toMatchObject({ left: { detail: 'the close of the sink cut its request' } })
     expect(agent.closed).toBe(false)
     // Nothing is left that would keep the agent from closing.
+    await agent.close()
+  })
+
+  it('does not send what was cancelled while it waited there', async () => {
+    const receiver = await receiverOf([{ do: 'status', code: 200, after: 50 }])
+    const agent = new Agent({ connections: 1, pipelining: 1 })
+    const hook = webhook({ url: receiver.url, dispatcher: agent })
+    const [first, { cancel }] = [deliverOnce(hook, payload), hear(hook, payload)]
+    await receiver.arrived(1)
+    cancel()
+    await first
+    expect((await deliverOnce(hook, payload)).verdicts).toMatchObject([{ right: { status: 200 } }])
+    expect(receiver.received).toHaveLength(2)
+    await hook.close({ timeout: 10 })
     await agent.close()
   })
 

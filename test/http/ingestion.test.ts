@@ -23,7 +23,6 @@ const sinkTo = (endpoint: string | URL, options?: IngestionOptions, key = KEY) =
   return use(sink, () => sink.close({ timeout: 0 }))
 }
 
-/** The verdict on a payload when the server answers so. */
 const verdictOn = async (
   reply: Reply,
   payload: Payload<unknown> = batch('a', 'b', 'c'),
@@ -119,7 +118,9 @@ describe('the endpoint', () => {
 
   it('is the name, without the query', () => {
     expect(sinkTo('https://a.example').name).toBe('https://a.example/v1/batch')
-    expect(sinkTo('https://a.example/b?token=hunter2').name).toMatch(/^https:\/\/a\.example\/b\?[0-9a-f]{8}$/)
+    expect(sinkTo('https://a.example/b?token=hunter2').name).toMatch(
+      /^https:\/\/a\.example\/b\?[0-9a-f]{16}$/,
+    )
   })
 })
 

@@ -22,7 +22,6 @@ interface Given {
   readonly onVerdict?: () => void
 }
 
-/** Posts, and records what the observer is told: the verdict, the body's length, the end. */
 const start = (client: Sink<Posting>, given: Given = {}) => {
   const { body = '{}', until = Infinity, clock, maxBody = 0, onVerdict = () => undefined } = given
   const events: Array<Verdict | number | 'complete'> = []

@@ -108,11 +108,8 @@ describe('fetch', () => {
     expect(await post('purge/0', { ids: [] })).toEqual({ count: 0 })
     expect(await post('purge/0', {})).toEqual({ count: 2 })
     expect(await destination.dead.list()).toEqual([])
-    expect(await (await ask('story/1/m1')).json()).toMatchObject({
-      id: 'm1',
-      state: 'Delivered',
-      type: 'track',
-    })
+    const story = await (await ask('story/1/m1')).json()
+    expect(story).toMatchObject({ id: 'm1', state: 'Delivered', type: 'track' })
     const [first = '', second = ''] = panel.explain('m1')?.split('\n') ?? []
     expect(first).toMatch(
       /m1: status 410 after \d+ ms from :7\/crm; rejected after 1 attempt: .*; taken after \d+ ms from :7\/crm; deli/,

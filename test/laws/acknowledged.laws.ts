@@ -37,7 +37,6 @@ const message = fc.record({
     maxLength: 3,
   }),
   isGone: fc.nat(9).map((n) => n === 0),
-  /** How the host answers the broker. */
   call: fc.constantFrom('at once', 'at once', 'later', 'throws', 'rejects'),
 })
 const world = fc.record({

@@ -11,7 +11,6 @@ export type Pairs = ReadonlyArray<readonly [userId: string, value: unknown]>
 
 export interface Played {
   readonly changes: ReadonlyArray<Change<unknown>>
-  /** The state to be stored. */
   readonly state: Pairs
 }
 
@@ -56,7 +55,6 @@ const playing =
 
 export const audience = playing(
   (previous: string[]) => audienceSync({ name: 'VIP Customers', previous }),
-  // With repeated ids.
   (pairs) => [...ids(pairs), ...ids(pairs).slice(0, 2)],
   (members) => [...members].map((id) => [id, true]),
 )
@@ -67,7 +65,6 @@ export const trait = playing(
   (values) => [...values],
 )
 
-/** Values, and what stands for no value. */
 interface Kind {
   readonly value: fc.Arbitrary<unknown>
   readonly absent: unknown

@@ -50,7 +50,6 @@ const bisectWorld = fc.integer({ min: 1, max: 24 }).chain((count) =>
       allFailed([{ sink: 'a', failure: retryable('network') }]),
       partlyFailed(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
     ),
-    /** Whether failures are stored as JSON between attempts. */
     stored: fc.boolean(),
   }),
 )
@@ -127,7 +126,6 @@ const play = (make: MakeBisect, world: World) => {
 type Trace = ReturnType<typeof play>
 type Played = Trace['attempts'][number]
 
-/** What a verdict on a batch of `count` says of one member. */
 const ofMember = (verdict: Verdict, count: number, at: number): Verdict => {
   if (verdict._tag === 'Right' || verdict.left._tag !== 'PartlyFailed') return verdict
   return verdict.left.members.length === count ? (verdict.left.members[at] ?? verdict) : verdict

@@ -233,7 +233,6 @@ it('a client keeps our own laws too', () => fc.assert(laws.all(open)))
 // A crash.
 
 const crash = fc.record({
-  /** Pauses between messages. */
   sends: fc.array(fc.constantFrom(0, 0, 0, 1, 30, 400), { minLength: 1, maxLength: 40, size: 'max' }),
   size: fc.constantFrom(1, 3, 20),
   /** Not 0: such a write would reach the disk after the crash. */

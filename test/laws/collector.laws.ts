@@ -83,7 +83,6 @@ const endOf = ({ destination, outcome }: DestinationOutcome): string => {
   return `${isDeletion ? 'delete' : outcome.item.id} ${isDead ? 'dead' : outcome._tag} at ${destination}`
 }
 
-/** Plays a world to its end, which is a while after its close. */
 const play = async (create: CreateCollector, given: World) => {
   const clock = virtualClock()
   let made = 0
@@ -157,7 +156,6 @@ const play = async (create: CreateCollector, given: World) => {
 const wants = (name: string, switches: Readonly<Record<string, unknown>>): boolean =>
   (name in switches ? switches[name] : switches['All']) !== false
 
-/** What the acts of a world lead to. */
 const model = (given: World) => {
   const { targets, maxCount, whenFull } = given
   const enabled = new Map(targets.map(({ name, enabled: isEnabled }) => [name, isEnabled]))

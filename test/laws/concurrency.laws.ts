@@ -29,14 +29,12 @@ const world = fc.record({
 })
 type World = Drawn<typeof world>
 
-/** Why it got no place, if so. */
 const refusal = ({ heard }: Ran): string | undefined => {
   const failure = heard[0]?.verdict?._tag === 'Left' ? heard[0].verdict.left : undefined
   if (failure?._tag !== 'Retryable') return undefined
   return ['queueFull', 'late'].includes(failure.reason) ? failure.reason : undefined
 }
 
-/** When it gave its place back. */
 const freed = (one: Ran): number => {
   if (refusal(one) !== undefined) return one.heard[0]?.order ?? Infinity
   return (one.cancelled ?? one.heard.find(({ what }) => what !== 'next'))?.order ?? Infinity

@@ -54,7 +54,6 @@ const said: fc.Arbitrary<Said> = fc.oneof(
   },
 )
 
-/** Steps that only wait and answer; `more` replaces what a law needs otherwise. */
 export const stepsOf = (
   moment: fc.Arbitrary<number>,
   more: { readonly [K in keyof Step]?: fc.Arbitrary<Step[K]> } = {},
@@ -108,13 +107,11 @@ export interface Heard extends Moment {
   readonly verdict: Verdict | undefined
 }
 
-/** One delivery as it went. All times are those of the wall clock. */
 export interface Ran {
   readonly step: Step
   readonly item: Item
   readonly attempt: Attempt
   readonly arrived: Moment
-  /** When `subscribe` returned. */
   readonly returned: number
   readonly heard: ReadonlyArray<Heard>
   readonly cancelled: Moment | undefined
@@ -141,7 +138,6 @@ export const isOver = ({ heard }: Ran): boolean => heard.some(({ what }) => what
 
 const START = 1_000_000
 
-/** A clock that counts the timers that are set. */
 const counting = (clock: VirtualClock) => {
   const set = new Set<object>()
   let most = 0

@@ -50,7 +50,6 @@ const momentText = fc
     return { text, millis: local + millis - minutes * 60_000 }
   })
 
-/** The places of its faults. */
 const wrongIn = (codec: t.Mixed, input: unknown) => [...new Set(pathsIn(codec, input))].sort(byText)
 
 /** Without what was filled in, since the codecs of the kinds have the clock and the ids of the machine. */
@@ -66,7 +65,6 @@ const filledIn = (event: Event, call: unknown): object =>
 const ofEach = (names: string, values: fc.Arbitrary<unknown>) =>
   Object.fromEntries(names.split(' ').map((name) => [name, values]))
 
-/** Calls of which each member is right, absent or of a wrong type. */
 const careless = fc.record(
   {
     type: fc.constantFrom('page', 'screen', 'identify', 'track', 'alias', 'group', 'delete', 'sold', 5),
@@ -93,7 +91,6 @@ const careless = fc.record(
 
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
-/** Whether JSON gives back the value itself. */
 const isLossless = (value: unknown): boolean => {
   try {
     return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)

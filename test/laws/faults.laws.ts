@@ -20,9 +20,7 @@ type Place = (typeof PLACES)[number]
 const world = fc.record({
   part: fc.constantFrom('deliver', 'destination', 'client'),
   hasStore: fc.boolean(),
-  /** Which calls of which place throw. */
   faults: fc.array(fc.tuple(fc.constantFrom(...PLACES), fc.nat(8)), { maxLength: 6 }),
-  /** How often each item fails. */
   items: fc.array(fc.nat(2), { minLength: 1, maxLength: 8 }),
   waits: fc.boolean(),
 })
@@ -125,14 +123,10 @@ it('a part whose calls throw delivers what it accepted, once, and counts it', { 
         await play(given)
       expect(outcomes.toSorted()).toEqual(accepted.map((id) => `Delivered ${id}`).toSorted())
       expect(accepted.length + refused).toBe(given.items.length)
-      expect(stats).toMatchObject({
-        accepted: accepted.length,
-        delivered: accepted.length,
-        waiting: 0,
-        refused,
-      })
+      const { length } = accepted
+      expect(stats).toMatchObject({ accepted: length, delivered: length, waiting: 0, refused })
       expect(idle.waiting).toBe(0)
-      expect({ totals, abandoned }).toMatchObject({ totals: { delivered: accepted.length }, abandoned: [] })
+      expect({ totals, abandoned }).toMatchObject({ totals: { delivered: length }, abandoned: [] })
       expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0)
       expect(timersLeft).toEqual([])
     }),

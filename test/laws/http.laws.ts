@@ -48,11 +48,7 @@ afterAll(async () => {
   await until(() => openSockets() === 0)
 })
 
-type Deliver = (
-  sink: Sink<Payload<unknown>>,
-  each: Expected,
-  arrived: () => Promise<void>,
-) => Promise<unknown>
+type Deliver = (sink: Sink<Payload<unknown>>, each: Expected, came: () => Promise<void>) => Promise<unknown>
 
 /** One sink to a path of its own and one delivery for each fault; the last one meets a healthy receiver. */
 const play = async (faults: FaultScript, open: (url: string) => Sink<Payload<unknown>>, deliver: Deliver) => {

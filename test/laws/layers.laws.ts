@@ -11,7 +11,6 @@ import { batchOf, type Batch } from '../support/batches.ts'
 import { runs } from '../support/runs.ts'
 import { throwing } from '../support/check.ts'
 
-/** A sink as a host would write it. */
 const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
 
 const silent = (): void => {}
@@ -64,7 +63,6 @@ const busy: Readonly<Record<string, MakeLayer>> = {
   'a sink of a host': () => foreign,
 }
 
-/** Up to five layers in any order. */
 const stack: MakeLayer = (world) => (sink) => {
   const names = Object.keys(busy)
   const chosen = Array.from({ length: Math.floor(world.random() * 6) }, () => {

@@ -11,7 +11,6 @@ import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export type OpenLive = (...given: Required<Parameters<typeof openOver>>) => ReturnType<typeof openOver>
 
-/** Answers of a URL, in turn; the last one for all that follow. */
 const answer = fc.record({
   how: fc.constantFrom('yes', 'busy', 'busy', 'gone', 'wait'),
   after: fc.constantFrom(0, 1, 20, 90),

@@ -9,7 +9,6 @@ import { runs } from '../support/runs.ts'
 
 const codec = {
   toText: JSON.stringify,
-  // The text of an item.
   fromText: (text: string) => JSON.parse(text) as OutboxItem,
   sizeOf: ({ byteLength }: OutboxItem) => byteLength,
 }

@@ -38,7 +38,6 @@ const retry = both(exponential({ base: 1 }), limitRetries(2))
 const NOTHING = { accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, refused: 0 }
 const SLOTS = { Delivered: 'delivered', Rejected: 'rejected', Expired: 'expired' } as const
 
-/** The counts of a life, by its events alone. */
 export const countsOf = (told: ReadonlyArray<LogEvent>): typeof NOTHING => {
   const counts = { ...NOTHING }
   for (const event of told) {

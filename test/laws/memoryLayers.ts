@@ -17,7 +17,6 @@ export const steps = stepsOf(
   60,
 )
 
-/** Hears verdicts only. */
 export const hearing = (next: (verdict: Verdict) => void) => {
   const ignore = (): void => undefined
   return { next, complete: ignore, error: ignore }

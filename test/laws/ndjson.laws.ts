@@ -49,7 +49,6 @@ const file = fc.record({
 type File = Drawn<typeof file>
 const filled = file.filter(({ values }) => values.length > 0)
 
-/** The lines, each with its number and the text of it. */
 const written = (
   { values, breaks, bom, lastBreak }: File,
   change: (text: string, index: number) => Buffer,

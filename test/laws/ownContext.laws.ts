@@ -18,12 +18,10 @@ const stores = new AsyncLocalStorage<string>()
 
 const world = fc.record({
   part: fc.constantFrom('deliver', 'destination', 'client', 'collector'),
-  /** For each caller: how often its item fails, and whether the sink answers at once. */
   callers: fc.array(fc.record({ fails: fc.nat(2), isAtOnce: fc.boolean(), waits: fc.boolean() }), {
     minLength: 1,
     maxLength: 6,
   }),
-  /** The store answers at once, or a turn later. */
   isSlowStore: fc.boolean(),
   redrives: fc.boolean(),
 })

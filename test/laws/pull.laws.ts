@@ -17,7 +17,6 @@ type World = Drawn<typeof world>
 const world = fc.record({
   window: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 300 })),
   total: fc.oneof(fc.nat({ max: 20 }), fc.integer({ min: 250, max: 600 })),
-  /** How the source answers: at once, with a promise, or after some time. */
   source: fc.constantFrom('sync' as const, 'promise' as const, 'timer' as const),
   /** How long each item is under way, over and over; 0 is at once. */
   delays: fc.oneof(fc.constant<number[]>([0]), fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 })),

@@ -38,7 +38,6 @@ type World = Drawn<typeof world>
 /** What a source shows: its answers, what was read and lost, and how many readers wait. */
 const nothing = () => ({ answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 })
 
-/** What a plain list shows. */
 const plainList = ({ maxCount, maxBytes, overflow }: World) => {
   const held: Item[] = []
   const shown = nothing()

@@ -63,7 +63,6 @@ const verdictOf = (answer: Exclude<Answer, 'defect'>, sink: string, now: number)
 
 export type MakeRelay = (options: RelayOptions<number>) => Relay<number>
 
-/** Plays a world to its end. */
 const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
   const { urls, items, crashes, within, maxInFlight, latency, seed } = given
   const clock = virtualClock()

@@ -85,7 +85,6 @@ const play = async <C extends Ticked>(
   return { ran, pending, monotonic: clock.monotonic(), now: clock.now() }
 }
 
-/** A clock over a plain list, searched from its start for each timer. */
 const listClock = (start: number): Ticked => {
   const timers: Array<{ readonly due: number; readonly task: () => void; waits: boolean }> = []
   let elapsed = 0

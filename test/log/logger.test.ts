@@ -26,6 +26,15 @@ const logged = (options?: { readonly quiet: number }) => {
 }
 
 describe('toLogger', () => {
+  it('remembers 1,000 sinks that fail, and logs the others as new ones', () => {
+    const { lines, onEvent } = logged()
+    for (let n = 0; n < 1_001; n++) onEvent(attempted(`${A}/${String(n)}`, 1, unavailable))
+    onEvent(attempted(`${A}/1000`, 1, unavailable))
+    expect(lines).toHaveLength(1_001)
+    onEvent(attempted(`${A}/0`, 1, unavailable))
+    expect(lines).toHaveLength(1_002)
+  })
+
   const skipped: LogEvent = { _tag: 'UrlSkipped', at: 0, from: 'test', item: 1, sink: A, number: 1 }
   const both = allFailed([
     { sink: 'x', failure: unavailable },

@@ -5,7 +5,6 @@ import { itCatches } from '../support/mutants.ts'
 
 type Mutant = (play: Play) => Play
 
-/** Changes each sync. */
 const changing =
   (change: (played: Played, previous: Pairs) => Partial<Played>): Mutant =>
   (play) =>

@@ -8,7 +8,6 @@ const changed = altering(createCollector)
 
 type Fields = Record<string, unknown>
 
-/** Changes what is posted: an object, in all worlds. */
 const posting = (change: (body: Fields) => object): CreateCollector =>
   changed(({ handle }) => ({
     handle: async (request) => {

@@ -3,7 +3,6 @@ import { ndjsonLines } from '../../src/sources/ndjson.ts'
 import { ndjsonLaws, type Chunk, type ReadNdjson } from '../laws/ndjson.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
-/** The real reader, with changed chunks. */
 const chunksChanged =
   (change: (chunk: Chunk, index: number) => Chunk): ReadNdjson =>
   (readable, options) => {
@@ -16,7 +15,6 @@ const chunksChanged =
 
 type Result = ReturnType<ReadNdjson> extends AsyncIterable<infer R> ? R : never
 
-/** The real reader, with changed results. */
 const resultsChanged = (change: (result: Result) => Result): ReadNdjson =>
   async function* (readable, options) {
     for await (const result of ndjsonLines(readable, options)) yield change(result)

@@ -15,7 +15,6 @@ const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('busy'))
 const no: Verdict = left(refused('row'))
 
-/** A bulk sink that takes 10 ms, and what becomes of the items given. */
 const play = (
   options: Partial<BulkDeliverOptions<string>> = {},
   verdictOf: (items: ReadonlyArray<string>, number: number) => Verdict = () => yes,

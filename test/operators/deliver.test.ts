@@ -13,7 +13,6 @@ const nothing = () => Promise.resolve()
 const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('status', { status: 503 }))
 
-/** Answers by a function of the item and the attempt, `after` milliseconds later. */
 const scripted = (
   clock: VirtualClock,
   answer: (item: string, attempt: Attempt) => Verdict = () => yes,
@@ -121,10 +120,8 @@ const told = (ended: Ended): string => ('item' in ended ? `${ended._tag} ${ended
 const open = (options: (clock: VirtualClock) => DeliverOptions = () => ({})) => {
   const clock = virtualClock()
   const items = new Subject<Either<never, string>>()
-  const sink = scriptedSink<string>({
-    clock,
-    reply: (_, { number }) => ({ verdict: number === 1 ? busy : yes }),
-  })
+  const reply = (_: string, { number }: Attempt) => ({ verdict: number === 1 ? busy : yes })
+  const sink = scriptedSink<string>({ clock, reply })
   const stream = items.pipe(deliver(sink, { clock, retry: exponential(), ...options(clock) }))
   return { clock, items, sink, stream }
 }

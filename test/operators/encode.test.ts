@@ -17,7 +17,6 @@ const shown = (each: Either<Refusal | 'gone', EventPayload<unknown>>): string =>
   return each.left === 'gone' ? 'gone' : show(each.left)
 }
 
-/** What becomes of bodies. */
 const encoded = (...bodies: ReadonlyArray<unknown>) => all(from(bodies).pipe(lift(), encode(identity)))
 
 it('a toBody or idOf that throws costs that item only', async () => {
@@ -43,6 +42,15 @@ it('makes an id for what has none', async () => {
   )
   expect(new Set(ids).size).toBe(3)
   for (const id of ids) expect(id).toMatch(/^[\w.-]{1,64}$/)
+})
+
+it('refuses an id that idOf should not answer, and makes one for an empty messageId', async () => {
+  const rail = of(right<never, object>({ messageId: '' }))
+  for (const id of ['', undefined, {}, 'x'.repeat(257)])
+    expect(await all(rail.pipe(encode(() => ({}), { idOf: () => id as string })))).toMatchObject([
+      { left: { _tag: 'Invalid', faults: [{ path: 'messageId' }] } },
+    ])
+  expect(JSON.stringify(await all(rail.pipe(encode(() => ({})))))).toMatch(/"id":"./)
 })
 
 it('has 64,000 bytes by default, and another limit for calls', async () => {

@@ -14,7 +14,6 @@ const valuesOf = <T>(rail: ObservableEither<unknown, T>): ReadonlyArray<T> => {
   return values
 }
 
-/** What a store gives back. */
 const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
 it('adds the signature of the body as data, and changes nothing else', () => {

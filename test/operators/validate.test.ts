@@ -9,7 +9,6 @@ import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { all } from '../support/check.ts'
 
-/** What comes out for one input. */
 const one = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<Either<Refusal, A>> => {
   const [result] = await all(from([input]).pipe(validate(codec)))
   if (result === undefined) throw new Error('nothing came out')

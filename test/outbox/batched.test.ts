@@ -22,7 +22,6 @@ describe('batched', () => {
   it('has one list under way, as long as its bounds allow, and answers each ask by its place', () =>
     fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 30 }), async (commands) => {
-        /** The call under way, and its list once it is taken. */
         let call: { take: () => ReadonlyArray<Item>; answer: (ids: 'fail' | number[]) => void } | undefined
         let list: ReadonlyArray<Item> | undefined
         let waiting: Item[] = []

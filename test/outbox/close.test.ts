@@ -53,10 +53,8 @@ describe('closeRelay', () => {
     const seen = close(10_000)
     await clock.advance(60_000)
     expect(sink.calls.map(({ startedAt }) => startedAt)).toEqual([0, 1_000, 3_000, 7_000])
-    expect(seen).toMatchObject({
-      at: 7_000,
-      result: { totals: { abandoned: 1, waiting: 0 }, abandoned: ['a'] },
-    })
+    const result = { totals: { abandoned: 1, waiting: 0 }, abandoned: ['a'] }
+    expect(seen).toMatchObject({ at: 7_000, result })
   })
 
   it('lets what runs after its verdict go on for the time of one attempt', async () => {

@@ -22,7 +22,6 @@ const imported = async (name: string, code: string): Promise<unknown> => {
   return import(`${scratch}/${name}.mjs`)
 }
 
-/** Its code block up to its use. */
 const source = (): string => {
   const blocks = readFileSync(`${root}docs/outbox.md`, 'utf8').split('```ts\n')
   const fence = blocks.find((each) => each.includes('const fileOutbox')) ?? ''

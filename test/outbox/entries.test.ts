@@ -73,12 +73,7 @@ it('writes a result again after its transaction failed', async () => {
 
 describe('a wrong clock', () => {
   const DAY = 24 * 3_600_000
-  /** A clock that stands at this time. */
-  const at = (time: number): Clock => ({
-    now: () => time,
-    monotonic: () => 0,
-    schedule: () => () => undefined,
-  })
+  const at = (now: number): Clock => ({ now: () => now, monotonic: () => 0, schedule: () => () => undefined })
 
   it('stored due times more than 25 days ahead: they count as now, and so do first attempts', async () => {
     const path = newFolder()

@@ -22,6 +22,15 @@ describe('without a codec of the item', () => {
       }),
     ))
 
+  test('an object that is changed and given again is written again', () => {
+    const [codec, item] = [jsonCodec<{ n: number }>(undefined), { n: 1 }]
+    codec.sizeOf(item)
+    item.n = 2
+    expect([codec.sizeOf(item), codec.toText(item)]).toEqual([7, '{"n":2}'])
+    item.n = 3
+    expect(codec.toText(item)).toBe('{"n":3}')
+  })
+
   test('a member that is undefined is left out', () =>
     expect(through(jsonCodec<unknown>(undefined), { a: undefined, b: 1 })).toEqual({ b: 1 }))
 

@@ -30,7 +30,6 @@ const copyOf = (name: string): string => {
 
 const answering = (code: number): Promise<Receiver> => receiverOf(() => ({ do: 'status', code }))
 
-/** Opens the folder at a time: after an hour the retries are due. */
 const optionsAt = (now: number, path: string) =>
   ({ clock: { ...systemClock, now: () => now }, logger: false, outbox: { path } }) as const
 
@@ -91,13 +90,8 @@ describe('the folder of a destination', () => {
 })
 
 describe('the folder of a client', () => {
-  const open = ({ url }: Receiver, now: number, path: string) =>
-    createClient('a key', {
-      endpoint: url,
-      drainOnExit: false,
-      flushAfter: Infinity,
-      ...optionsAt(now, path),
-    })
+  const open = ({ url: endpoint }: Receiver, now: number, path: string) =>
+    createClient('a key', { endpoint, drainOnExit: false, flushAfter: Infinity, ...optionsAt(now, path) })
 
   it('holds new messages and two that wait for a retry', async () => {
     const outbox = lmdbOutbox({ path: copyOf('client'), codec: storedMessages })

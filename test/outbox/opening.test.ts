@@ -36,7 +36,6 @@ const tryAt = (tries: ReadonlyArray<Try>, n: number): Try => tries[n] ?? tries.a
 
 const END = 150_000
 
-/** When it is open, and how many tries failed before that or the end. */
 const planOf = (tries: ReadonlyArray<Try>): readonly [openAt: number, failures: number] => {
   let [start, openAt] = [0, Infinity]
   for (let n = 0; ; n++) {

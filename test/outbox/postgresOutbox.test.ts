@@ -8,7 +8,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import postgresJs from 'postgres'
 import { NEVER } from 'rxjs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deliver, refused, sink, systemClock } from '../../src/index.ts'
 import { messageOf } from '../../src/core/failure.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -17,6 +17,7 @@ import { webhookDestination, type Destination } from '../../src/destination/inde
 import type { Event } from '../../src/event/index.ts'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
 import { schemaSql } from '../../src/outbox/postgres/schema.ts'
+import { newEntry } from '../../src/outbox/outbox.ts'
 import type { CorruptRecord, Entry, OutboxFactoryOptions, TransactionClient } from '../../src/outbox/index.ts'
 import type { TransactionalOutbox } from '../../src/outbox/index.ts'
 import { loopbackReceiver, virtualClock, type Receiver } from '../../src/testing/index.ts'
@@ -24,6 +25,7 @@ import { cuttingProxy } from '../support/cuttingProxy.ts'
 import { newSchema, programs, startPgbouncer } from '../support/servers.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { textCodec } from '../support/folder.ts'
+import { turns } from '../support/check.ts'
 
 const overKnex = (trx: Knex.Transaction) => (text: string, values: unknown[]) =>
   trx.raw(
@@ -111,13 +113,13 @@ describe('PostgreSQL', async () => {
     await a.close()
   })
 
-  /** A pool whose statements fail where `fails` says so, before or after they have run. */
-  const failing = (fails: (text: string, hasRun: boolean) => boolean): PostgresOptions['pool'] => ({
+  type Fails = (text: string, hasRun: boolean) => boolean | Promise<boolean>
+  const failing = (fails: Fails): PostgresOptions['pool'] => ({
     connect: () => pool.connect(),
     query: async (query) => {
-      if (fails(query.text, false)) throw new Error('cut')
+      if (await fails(query.text, false)) throw new Error('cut')
       const answer = await pool.query({ ...query, values: [...(query.values ?? [])] })
-      if (fails(query.text, true)) throw new Error('cut')
+      if (await fails(query.text, true)) throw new Error('cut')
       return answer
     },
   })
@@ -138,6 +140,84 @@ describe('PostgreSQL', async () => {
     expect(await rows(`select id from headrace.item where worker is not null and queue = 'lossy'`)).toEqual(
       [],
     )
+  })
+
+  test('an ack after a retirement that failed many times removes its item', async () => {
+    let fault = ''
+    const broken = failing((text, hasRun) => text.includes(`.${fault}(`) && (fault === 'retire') !== hasRun)
+    const outbox = await open({ pool: broken, queue: 'retired' })
+    await outbox.enqueue(['a'])
+    const mine = await lease(outbox)
+    fault = 'enqueue'
+    await expect(outbox.enqueue(['b', 'c'])).rejects.toThrow('cut')
+    fault = 'retire'
+    for (let n = 0; n < 12; n++) await expect(outbox.enqueue(['d'])).rejects.toThrow('cut')
+    await outbox.ack(mine.map(ended))
+    fault = 'none'
+    await outbox.enqueue(['d'])
+    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b', 'c', 'd'])
+    expect(await rows(`select item from headrace.item where queue = 'retired'`)).toHaveLength(3)
+    expect(await rows(`select id from headrace.worker where queue = 'retired'`)).toHaveLength(1)
+    await outbox.close()
+  })
+
+  test.each([Number, BigInt])(
+    "a host's parser of pg for large numbers (%o) changes nothing",
+    async (parser) => {
+      const { INT8 } = pg.types.builtins
+      onTestFinished(() => pg.types.setTypeParser(INT8, String))
+      pg.types.setTypeParser(INT8, parser)
+      const [a, b] = [await open({ queue: parser.name }), await open({ queue: parser.name })]
+      await a.enqueue(['x', 'y'])
+      // They were not stored by the one that leases them.
+      const list = await lease(b)
+      expect(list.map(({ item }) => item)).toEqual(['x', 'y'])
+      await b.ack(list.map(failed))
+      const dead = await b.dead.list()
+      expect(await b.dead.redrive(() => true)).toEqual(dead.map(({ id }) => id))
+      await Promise.all([a.close(), b.close()])
+    },
+  )
+
+  /** Asks, and lets the timers of Node pass when it waits, while sockets work. Answers why it failed. */
+  const failure = async (ms: number, ask: () => unknown, waits: () => Promise<boolean>): Promise<string> => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const asked = Promise.resolve(ask()).then(() => 'it did not fail', messageOf)
+    while (!(await waits()));
+    vi.advanceTimersByTime(ms)
+    vi.useRealTimers()
+    return asked
+  }
+
+  test('a statement without an answer fails after 30 s, and stops no other one', async () => {
+    const outbox = await open()
+    const other = await pool.connect()
+    await other.query(`begin; lock table ${schema}.item`)
+    const locks = `select from pg_locks where not granted and relation = '${schema}.item'::regclass`
+    const waits = async () => (await other.query(locks)).rows.length > 0
+    expect(await failure(30_000, () => outbox.enqueue(['a']), waits)).toContain('timeout')
+    await other.query('rollback')
+    other.release()
+    await outbox.enqueue(['b'])
+    expect((await lease(outbox)).map(({ item }) => item)).toContain('b')
+    await outbox.close()
+  })
+
+  test('dead letters that come during a redrive are for the next one', async () => {
+    let isAdding = false
+    const late = failed(newEntry('', 'late')).outcome
+    const busy = failing(async (text, hasRun) => {
+      if (isAdding && hasRun && text.includes('.redrive(')) await outbox.addDeadLetter?.('late', late)
+      return false
+    })
+    const outbox = await open({ pool: busy })
+    await outbox.enqueue(Array.from({ length: 500 }, String))
+    await outbox.ack((await outbox.lease(0, { count: 500, retries: 0 })).map(failed))
+    isAdding = true
+    expect(await outbox.dead.redrive(() => true)).toHaveLength(500)
+    expect(await outbox.dead.list()).toMatchObject([{ entry: { item: 'late' } }])
+    await outbox.close()
   })
 
   test('a bookmark is stored with its items, and none behind items that were not stored', async () => {
@@ -178,10 +258,8 @@ describe('PostgreSQL', async () => {
   test('a text with a character 0 is refused alone', async () => {
     const outbox = await open()
     const [bad, good] = await Promise.allSettled([outbox.enqueue(['\0']), outbox.enqueue(['a'])])
-    expect(bad).toMatchObject({
-      status: 'rejected',
-      reason: { message: expect.stringContaining('character 0') },
-    })
+    const message = expect.stringContaining('character 0') as unknown
+    expect(bad).toMatchObject({ status: 'rejected', reason: { message } })
     expect(good.status).toBe('fulfilled')
     await outbox.close()
   })
@@ -196,7 +274,6 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  /** Outboxes of several processes over one queue. */
   const openMany = async (count: number, options: (n: number) => Partial<PostgresOptions>, of = {}) => {
     const queue = `many${String(++queues)}`
     const all = Array.from({ length: count }, (_, n) =>
@@ -204,7 +281,6 @@ describe('PostgreSQL', async () => {
     )
     return { queue, workers: await Promise.all(all) }
   }
-  /** Delivers all that waits in a queue. Answers the items in the order of their attempts. */
   const drained = async (
     { queue, workers }: Awaited<ReturnType<typeof openMany>>,
     feed: () => Promise<void> = () => Promise.resolve(),
@@ -447,6 +523,18 @@ describe('PostgreSQL', async () => {
       await expect(destination.sendIn(client, event('x'))).rejects.toThrow(/need .* READ COMMITTED/)
       await client.query('rollback')
     })
+    test('does not wait for ever for a queue that cannot be opened', async () => {
+      const single = new pg.Pool({ connectionString: url, max: 1 })
+      const held = await single.connect()
+      const outbox = postgres({ pool: single, schema, queue: 'unopened' })({ codec: textCodec })
+      const waits = () => turns().then(() => true)
+      expect(await failure(10_000, () => outbox.enqueueIn(held, ['a']), waits)).toContain(
+        'do transactions hold its connections? it did not end within 10000 ms',
+      )
+      held.release()
+      await outbox.close()
+      await single.end()
+    })
     test('refuses before any statement, and throws what the client throws', async () => {
       const asked: string[] = []
       const run = (text: string) => void asked.push(text)
@@ -463,12 +551,8 @@ describe('PostgreSQL', async () => {
         /needs an outbox with enqueueIn, such as postgres/,
       )
       // The sender counts nothing; the process that ends an event does.
-      const { length } = arrived()
-      await eventually(() => destination.stats()).toMatchObject({
-        refused: 0,
-        accepted: 0,
-        delivered: length,
-      })
+      const delivered = arrived().length
+      await eventually(() => destination.stats()).toMatchObject({ refused: 0, accepted: 0, delivered })
       await Promise.all([small.close(), memory.close()])
     })
   })

@@ -25,7 +25,6 @@ it('ends an item whose failure is no JSON', async () => {
 })
 
 describe('a record that cannot be read', () => {
-  /** Three items, of which the second is a retry; one is dead. Then the bytes of some records are changed. */
   const damaged = async (path: string, trees: ReadonlyArray<string>): Promise<void> => {
     const outbox = open(path)
     await outbox.enqueue(['first', 'second', 'third', 'died'])

@@ -13,7 +13,6 @@ const run = (program: string, url: string, env: Readonly<Record<string, string>>
   return promisify(execFile)(process.execPath, args, { env: { ...process.env, DEBUG: '', ...env } })
 }
 
-/** Says how long the process went on after the end of the program, in milliseconds. */
 const LIFE = `const begun = performance.now()
 process.on('exit', () => console.log(Math.round(performance.now() - begun)))`
 

@@ -9,7 +9,6 @@ export { linesOf, receiverOf, recordsOf, scratch, track } from '../cli/inProcess
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
-/** Starts the command, and leaves its stdin open. It ends with the test at the latest. */
 export const start = (args: ReadonlyArray<string>, { env = {} }: Surroundings = {}) => {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } })
   const out = collected(child.stdout)
@@ -26,7 +25,6 @@ export const start = (args: ReadonlyArray<string>, { env = {} }: Surroundings = 
   return { child, ended, says: out.matches, complains: err.matches }
 }
 
-/** Runs the command to its end. */
 export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}) => {
   const { child, ended } = start(args, surroundings)
   child.stdin.end(surroundings.input ?? '')

@@ -11,10 +11,8 @@ const base = join(folder, 'base')
 
 const open = (path, url, clock = systemClock) =>
   webhookDestination({ webhooks: [{ url }] }, { outbox: { path }, logger: false, clock })
-/** All retries are due. */
 const later = { ...systemClock, now: () => systemClock.now() + 60_000 }
 
-/** A store with new events, retries, dead letters and free pages; some events are on pages of their own. */
 const make = async () => {
   const random = seededRandom(7)
   const receiver = await loopbackReceiver(({ body }) => {

@@ -90,7 +90,6 @@ const collector = () =>
     { logger: false },
   )
 
-/** The bytes of a text in some chunks. */
 const chunksOf = (text) => {
   const bytes = Buffer.from(text)
   const size = pick([1, 7, 1_000, MAX_LENGTH])

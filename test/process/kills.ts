@@ -26,10 +26,8 @@ export const SIZE = {
 /** Milliseconds for one test: generous, because no verdict depends on the speed of the machine. */
 export const LIMIT = Math.max(sized({ short: 60_000, full: 180_000, long: 900_000 }), SIZE.kills * 30_000)
 
-/** The host that most of these tests kill. */
 export const PIPELINE = fileURLToPath(new URL('pipeline.js', import.meta.url))
 
-/** A line that a process tells. */
 export type Said = Readonly<Record<string, unknown>>
 
 /** What is wrong, as counts: all must be 0. */
@@ -194,7 +192,6 @@ export const openReceiver = async (
   }
 }
 
-/** A process under test. */
 export interface Life {
   readonly child: ChildProcessWithoutNullStreams
   /** It has ended, and all that it told was heard. */
@@ -310,7 +307,6 @@ export const expectAllDelivered = (totals: Said): void => {
   expect(Number(totals['accepted'])).toBe(Number(totals['delivered']))
 }
 
-/** Nothing waits in the folder, and nothing is dead. */
 export const expectEmpty = async <A>(path: string, codec: ItemCodec<A>): Promise<void> => {
   const outbox = lmdbOutbox({ path, codec })
   expect(outbox.stats()).toMatchObject({ waiting: 0, bytes: 0, dead: 0 })

@@ -14,7 +14,6 @@ const delivered = (entry) => ({
 })
 
 const tasks = {
-  /** Enqueues one item after the other. */
   sync: async () => {
     const outbox = open()
     for (let at = 1; at <= Number(number); at++) {
@@ -58,7 +57,6 @@ const tasks = {
     })
   },
 
-  /** Opens the outbox and holds it until its stdin ends. */
   hold: async () => {
     const opened = openLmdbOutbox({ path, codec })
     say(opened._tag === 'Right' ? 'open' : opened.left.reason)

@@ -21,7 +21,6 @@ const stepping = setInterval(() => {
 const listeners = () => process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
 const listenersBefore = listeners()
 
-/** Some requests fail; the ids of the others are counted. */
 const seen = new Map()
 const faults = [
   { do: 'status', code: 503 },

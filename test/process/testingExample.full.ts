@@ -14,10 +14,8 @@ const npm = (...args: ReadonlyArray<string>): string =>
 
 beforeAll(() => {
   cpSync(join(root, 'docs/examples/testing'), project, { recursive: true })
-  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', project], {
-    cwd: root,
-    stdio: 'pipe',
-  })
+  const pack = ['pack', '--ignore-scripts', '--pack-destination', project]
+  execFileSync('npm', pack, { cwd: root, stdio: 'pipe' })
   const [tarball = ''] = readdirSync(project).filter((file) => file.endsWith('.tgz'))
   const file = join(project, 'package.json')
   writeFileSync(file, readFileSync(file, 'utf8').replace('"headrace": "*"', `"headrace": "file:${tarball}"`))
@@ -26,7 +24,6 @@ beforeAll(() => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
-/** Runs a script of the example as a person does, with a planted bug. */
 const run = (script: string, planted = '') => {
   const {
     VITEST: _vitest,

@@ -18,13 +18,11 @@ beforeAll(() => {
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 interface Compiler {
-  /** A package under node_modules. */
   readonly typescript: string
   readonly module: 'nodenext' | 'bundler'
   readonly exactOptionalPropertyTypes: boolean
 }
 
-/** What `tsc` prints about files of the scratch folder; nothing if all is well. */
 const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck = false): Promise<string> => {
   const { typescript, module, exactOptionalPropertyTypes } = compiler
   const compilerOptions = {

@@ -2,6 +2,7 @@ import { validate } from '@readme/openapi-parser'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
+import type { Fields } from '../../src/core/json.ts'
 import { openApiOf, webhookBodies, type JsonSchema } from '../../src/schema/index.ts'
 import { standardHeadersOf, signatureOf } from '../../src/signing/index.ts'
 
@@ -18,10 +19,8 @@ interface Tree {
   readonly children: Tree[]
 }
 const Tree = t.recursion<Tree>('Tree', (self) => t.type({ children: t.array(self) }))
-const bodies = {
-  ...webhookBodies,
-  'order.paid': t.type({ total: t.number, pair: t.tuple([t.string, Tree]) }),
-}
+const pair = t.tuple([t.string, Tree])
+const bodies = { ...webhookBodies, 'order.paid': t.type({ total: t.number, pair }) }
 const isValid = async (document: object): Promise<boolean> => {
   // It takes its own type of a document, and a copy, which it changes.
   const given = structuredClone(document) as Parameters<typeof validate>[0]
@@ -37,6 +36,20 @@ describe('openApiOf', () => {
       expect(await isValid(JSON.parse(text) as object)).toBe(false)
     }
     expect(Object.keys(made(openApiOf({ bodies }))['webhooks'] as object)).toEqual(Object.keys(bodies))
+  })
+
+  it('gives codecs of one name, and one with the name of a body, schemas of their own', () => {
+    const recursive = (name: string, key: string): t.Mixed =>
+      t.recursion<Fields>(name, (self) => t.record(t.literal(key), t.array(self)) as t.Type<Fields>)
+    const [a, b, page] = [recursive('Node', 'a'), recursive('Node', 'b'), recursive('page', 'c')]
+    const document = made(openApiOf({ bodies: { page: t.type({ a, b, page }), screen: b } }))
+    const { schemas } = document.components as { readonly schemas: object }
+    expect(Object.keys(schemas).sort()).toEqual(['Node', 'Node_2', 'page', 'page_2', 'screen'])
+    const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    expect(schemas).toMatchObject({
+      page: { properties: { page: refTo('page_2') } },
+      screen: refTo('Node_2'),
+    })
   })
 
   it('describes headers as they are sent', () => {

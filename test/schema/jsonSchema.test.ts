@@ -14,7 +14,6 @@ const schemaOf = (codec: t.Mixed): JsonSchema => {
   return schema.right
 }
 
-/** What ajv says of a value as JSON has it. */
 const judgeOf = (codec: t.Mixed): ((value: unknown) => boolean) => {
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv)

@@ -7,7 +7,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { Event, faultsOf } from '../../src/event/index.ts'
 import { validate } from '../../src/index.ts'
-import { fromStandard, toStandard } from '../../src/schema/index.ts'
+import { fromStandard, toStandard, type StandardSchema } from '../../src/schema/index.ts'
 
 const schemas = {
   zod: z.object({ id: z.string(), lines: z.array(z.object({ sku: z.string(), count: z.number() })) }),
@@ -52,9 +52,14 @@ describe('fromStandard in validate', () => {
     expect(changed.decode('four')).toEqual({ _tag: 'Right', right: 4 })
   })
 
-  it('names the way out for a schema that answers later, at the first value', () => {
+  it('names the way out for a schema that answers later, also with another kind of promise', () => {
     const later = z.string().refine(() => Promise.resolve(true))
-    expect(() => fromStandard(later).decode('a')).toThrow(/this schema of zod answers later: use enrich/)
+    const validate = () => ({ then: () => undefined }) as never
+    const other = { '~standard': { version: 1, vendor: 'other', validate } } as const
+    for (const schema of [later, other]) {
+      const decoded = fromStandard<StandardSchema>(schema).decode('a')
+      expect(decoded._tag === 'Left' && faultsOf(decoded.left)[0]?.message).toContain('later: use enrich')
+    }
   })
 
   it('keeps a path below another codec, and keys that look like an index', () => {

@@ -15,7 +15,6 @@ const secretText = fc
   .string({ unit: fc.constantFrom('a', 'B', '7', '-'), maxLength: 20 })
   .map((middle) => `Zq7${middle}Wk3`)
 
-/** Every way in which a value gets into a log. */
 const printed = (value: unknown): string =>
   [
     inspect(value, { depth: null, showHidden: true, showProxy: true, getters: true }),

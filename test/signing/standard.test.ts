@@ -37,7 +37,6 @@ const message = fc.record({
   id: fc.stringMatching(/^[\x21-\x7e]{1,40}$/),
   body: fc.string({ unit: 'binary' }),
   millis: fc.integer({ min: 0, max: 4e12 }),
-  /** The receiver's clock is ahead by this. */
   later: fc.integer({ min: -310_000, max: 310_000 }),
 })
 

@@ -7,6 +7,8 @@ describe('bodies at the limit of the stack, and what is no body', () => {
     const deep = '['.repeat(6_000) + ']'.repeat(6_000)
     expect(verifyRaw('s', deep, signatureOf('s', deep))._tag).toBe('Right')
     const parsed = verifyParsed('s', JSON.parse(deep), signatureOf('s', deep))
+    const view = new DataView(new TextEncoder().encode(deep).buffer) as unknown as Uint8Array
+    expect(verifyRaw('s', view, signatureOf('s', deep))._tag).toBe('Right')
     expect(['Right', 'badBody']).toContain(parsed._tag === 'Right' ? 'Right' : parsed.left.reason)
   })
 

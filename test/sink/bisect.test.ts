@@ -10,7 +10,6 @@ type Batch = BatchPayload<number>
 const BAD = left(refused('status', { status: 400 }))
 const TAKEN: Verdict = right({ sink: 'scripted' })
 
-/** A receiver that answers on the spot and refuses every batch with a bad member in it. */
 const picky = (clock: VirtualClock, isBad: (member: number) => boolean): ScriptedSink<Batch> =>
   scriptedSink({ clock, reply: ({ items }) => ({ verdict: items.some(isBad) ? BAD : TAKEN }) })
 

@@ -1,7 +1,6 @@
 import { onlyAttempt, type Attempt, type Sink, type Verdict, type EventPayload } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 
-/** All that one delivery told. */
 export interface Seen {
   readonly verdicts: ReadonlyArray<Verdict>
   readonly end: 'complete' | 'defect' | 'cancelled'
@@ -49,7 +48,6 @@ export const hear = <A>(sink: Sink<A>, item: A, attempt: Attempt = onlyAttempt) 
   return { told, cancel }
 }
 
-/** A payload with one member. */
 export const payloadOf = (
   text: string,
   more: Partial<EventPayload<unknown>> = {},

@@ -21,7 +21,6 @@ const failed = (tag: 'Refused' | 'Retryable', reason: string, detail: string) =>
   left: { _tag: tag, reason, detail },
 })
 
-/** An error as the system gives it. */
 const systemError = (code: string) => Object.assign(new Error(`${code}: the text of the system`), { code })
 
 describe('ndjson to a stream', () => {

@@ -5,7 +5,6 @@ import { memory } from '../../src/sink/memory.ts'
 import { onlyAttempt, route, type Clock, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
 
-/** Resolves with the verdict. */
 const send = (sink: Sink<string>, item: string, clock: Clock): Promise<unknown> =>
   firstValueFrom(sink.deliver(item, { ...onlyAttempt, clock }), { defaultValue: undefined })
 

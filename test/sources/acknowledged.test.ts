@@ -14,7 +14,6 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { all, turns } from '../support/check.ts'
 
 const clock = virtualClock()
-/** Notes each call as `ack 1`, and each defect. */
 const noting = () => {
   const calls: string[] = []
   const told: string[] = []

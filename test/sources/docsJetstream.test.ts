@@ -8,7 +8,6 @@ import { checkExamples, collectExamples } from '../support/examples.ts'
 import { startNats } from '../support/servers.js'
 
 const blocks = collectExamples().filter(({ text }) => text.includes('NATS_URL'))
-/** Ends the block when nothing waits. */
 const DRIVER = `
 const whenDone = setInterval(async () => {
   const { num_pending, num_ack_pending } = await consumer.info()

@@ -1,6 +1,6 @@
-import { concatMap, filter, map, NEVER, pipe, tap, throwError, timer, type Observable } from 'rxjs'
-import type { OperatorFunction } from 'rxjs'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { concatMap, filter, map, NEVER, pipe, Subscription, tap, throwError, timer } from 'rxjs'
+import type { Observable, OperatorFunction } from 'rxjs'
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { batch, deliver, encode, filterRight, lift, mapRight, toScheduler } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
@@ -10,7 +10,6 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { all, turns } from '../support/check.ts'
 
-/** A pipeline that changes nothing. */
 const asIs = map((n: number) => n)
 
 it.each<[string, () => AsyncIterable<number> | Iterable<number>]>([
@@ -37,6 +36,13 @@ it.each<[string, () => AsyncIterable<number> | Iterable<number>]>([
   expect((await all(pull(numbers(), asIs))).at(-1)).toBe(5_000)
   isOver = true
   expect(rounds).toBeGreaterThan(10)
+})
+
+it('keeps nothing of the turns that it let pass', async () => {
+  const added = vi.spyOn(Subscription.prototype, 'add')
+  onTestFinished(() => added.mockRestore())
+  await all(pull(Array(5_000).keys(), asIs))
+  expect(added.mock.calls.length).toBeLessThan(15)
 })
 
 it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {

@@ -48,7 +48,6 @@ const versions =
 
 const done = () => Promise.resolve()
 
-/** A delivery that a cancel does not reach. */
 const uncancelled = (delivery: Observable<Verdict>): Observable<Verdict> =>
   defer(() => lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) }))
 const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
@@ -144,7 +143,6 @@ const attempting =
     return { name, deliver: (item, attempt) => deliver(item, { ...attempt, ...change(attempt) }), close }
   }
 
-/** Faults that each combination may have. */
 const faultsOf = (room: string, make: MakeCombination) => {
   const made =
     (change: (made: Sink<string>) => Sink<string>): MakeCombination =>
@@ -362,12 +360,10 @@ export const moreBrokenPipelines = versions<parts.Events>('pipeline')({
   'keeps-order: promises an order that it does not keep': eventPipeline,
 })
 
-/** Asks for other options. */
 const batching =
   (change: (options: Omit<BatchOptions, 'by'>, clock: Clock) => Omit<BatchOptions, 'by'>): Batcher =>
   (options) =>
     batch({ ...options, ...change(options, options.clock ?? systemClock) })
-/** Takes another source. */
 const over =
   (change: <L, A>(source: ObservableEither<L, A>) => ObservableEither<L, A>): Batcher =>
   <A>(options: KeyedBatchOptions<Frame, A>) =>

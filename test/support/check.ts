@@ -6,13 +6,11 @@ import { it } from 'vitest'
 
 export { holds, same } from '../../src/testing/laws/law.ts'
 
-/** A property under a name that begins with its id, such as `Q1 …`. */
 export interface Law {
   readonly id: string
   readonly property: fc.IAsyncProperty<unknown>
 }
 
-/** What an arbitrary draws. */
 export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
 /** A law that holds for each input. It throws if it is broken. */
@@ -52,7 +50,6 @@ export const lawTable = <Make, World, Trace>(
   }
 }
 
-/** Resolves after this many turns of the event loop. */
 export const turns = async (count = 1): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise(setImmediate)
 }
@@ -83,7 +80,6 @@ export const forAll = <Ts extends [unknown, ...unknown[]]>(...of: Property<Ts, v
 export const forAllAsync = <Ts extends [unknown, ...unknown[]]>(...of: Property<Ts, Promise<void>>) =>
   fc.assert(fc.asyncProperty(...of))
 
-/** A function that throws this: an error, or the words of one. */
 export const throwing = (what: unknown) => (): never => {
   throw typeof what === 'string' ? new Error(what) : what
 }

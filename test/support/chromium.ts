@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { WebSocket } from 'undici'
 
-/** The path of the program, or empty if there is none. */
 export const chromium = spawnSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], {
   encoding: 'utf8',
 }).stdout.trim()

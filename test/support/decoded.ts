@@ -3,7 +3,6 @@ import type * as t from 'io-ts'
 import { faultsOf } from '../../src/event/index.ts'
 import type { Fault } from '../../src/index.ts'
 
-/** The faults of an input; none if the codec reads it. */
 export const faultsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<Fault> => {
   const read = codec.decode(input)
   return isLeft(read) ? faultsOf(read.left) : []
@@ -14,7 +13,6 @@ export const pathsIn = (codec: t.Mixed, input: unknown) => faultsIn(codec, input
 export const textsIn = (codec: t.Mixed, input: unknown): ReadonlyArray<string> =>
   faultsIn(codec, input).map(({ path, message }) => `${path}: ${message}`)
 
-/** What the codec reads. Throws the faults. */
 export const decoded = <A>(codec: t.Type<A, unknown>, input: unknown): A => {
   const read = codec.decode(input)
   if (read._tag === 'Right') return read.right

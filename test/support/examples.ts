@@ -13,7 +13,6 @@ import { projectFolder } from './folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A piece of code in the docs, with the line where it starts. */
 export interface Fence {
   readonly file: string
   readonly line: number
@@ -47,7 +46,6 @@ export const docExamplesOf = (file: string, source: string): ReadonlyArray<Fence
     })
   })
 
-/** All that the docs show. */
 export const collectExamples = (): ReadonlyArray<Fence> => {
   const files = (folder: string, ending: string): ReadonlyArray<string> =>
     readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
@@ -127,13 +125,11 @@ const paths = process.argv.slice(2)
 let isDone = true, printed = 0, mark = 0
 const report = (message) => writeSync(3, JSON.stringify(message) + '\\n')
 const write = (value) => inspect(value, { depth: Infinity, breakLength: Infinity, compact: true, maxArrayLength: 200 })
-const print = (...values) => {
-  printed++
+const print = (...values) => { printed++
   report({ printed: [values.map((v) => (typeof v === 'string' ? v : write(v))).join(' '), values.map(write).join(' ')] })
 }
 const threw = (error) => report({ error: error instanceof Error ? error.stack : write(error) })
-const next = () => {
-  if (!isDone) threw('it waits for something that never comes')
+const next = () => { if (!isDone) threw('it waits for something that never comes')
   if (process.exitCode) threw('it set the exit code ' + process.exitCode)
   process.exitCode = 0
   const path = paths.shift()

@@ -4,7 +4,6 @@ import { ConfigError, type Fault } from '../../src/core/refusal.ts'
 export const pathsIn = (decoded: Either<ReadonlyArray<Fault>, unknown>): ReadonlyArray<string> =>
   decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
 
-/** The error of a call that throws; undefined of another one. */
 export const thrown = (call: () => unknown): unknown => {
   try {
     call()
@@ -14,7 +13,6 @@ export const thrown = (call: () => unknown): unknown => {
   }
 }
 
-/** The paths of the faults of the ConfigError that this throws; none if it throws nothing. */
 export const faultPaths = (make: () => unknown): ReadonlyArray<string> => {
   const error = thrown(make)
   if (error === undefined) return []

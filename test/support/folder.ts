@@ -5,14 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-/** Makes a folder that is removed after the test. */
 export const newFolder = (base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()): string => {
   const path = mkdtempSync(join(base, 'headrace-'))
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
-/** The same on a real disk. */
 export const diskFolder = (): string => newFolder(tmpdir())
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -13,7 +13,6 @@ export const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Sockets of this process, clients' and servers' together. */
 export const openSockets = (): number =>
   process.getActiveResourcesInfo().filter((kind) => /^(TCPSocketWrap|TLSWrap|TCPConnectWrap)$/.test(kind))
     .length
@@ -45,7 +44,6 @@ export const closedAfterEach = () => {
   }
 }
 
-/** A receiver that is closed after the test. */
 export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
   const receiver = await loopbackReceiver(...args)
   onTestFinished(() => receiver.close())
@@ -70,7 +68,6 @@ export const listen = async (server: Server) => {
   return { port, sockets: sockets as ReadonlySet<Socket>, close }
 }
 
-/** A receiver of webhooks that does all that it must. */
 export const verifying =
   (secret: string): RequestListener =>
   (request, response) =>
@@ -86,7 +83,6 @@ export interface BatchRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The ids in the batch, in order; none if there is no batch. */
   readonly ids: ReadonlyArray<string>
 }
 
@@ -106,7 +102,6 @@ const idsOf = (text: string): ReadonlyArray<string> => {
   return read.batch.map((each: { messageId: string }) => each.messageId)
 }
 
-/** A batch endpoint on loopback that answers as a test says. */
 const batchServer = async (reply: (request: BatchRequest, index: number) => Reply) => {
   const requests: BatchRequest[] = []
   const server = createHttp((incoming, response) => {

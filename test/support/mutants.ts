@@ -20,7 +20,6 @@ export const itCatches = <Make>(
   })
 }
 
-/** Makes what `make` makes, with some members changed. */
 export const altering =
   <Given extends unknown[], Made extends object>(make: (...given: Given) => Made) =>
   (change: (made: Made) => Partial<Made>) =>

@@ -12,9 +12,7 @@ export interface PartOptions extends Pick<DeliverOptions, 'clock' | 'random' | '
   /** Makes the sink. `idOf` answers the id of an event, of a batch that of its first one. */
   readonly target: <A>(idOf: (item: A) => string) => Sink<A>
   readonly store?: (<A>() => Outbox<A>) | undefined
-  /** Hears each outcome. */
   readonly ended: (kind: string, id: string) => void
-  /** For a client only. */
   readonly client?: ClientOptions
 }
 

@@ -33,7 +33,6 @@ export const brokenConnections = (seed: number): Faults => {
   }
 }
 
-/** An outbox whose calls are made again until they are answered, as the relay and a host do. */
 export const untilAnswered = <A>(outbox: Outbox<A>): Outbox<A> => {
   const again =
     <I extends unknown[], O>(call: (...given: I) => Awaitable<O>) =>

@@ -53,7 +53,6 @@ const kept = async (name, port, files, start, stop) => {
   return { folder, port, url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop: close }
 }
 
-/** Starts a server. Commits wait for the disk if `syncs`. */
 export const startPostgres = async ({ syncs = false, settings = [] } = {}) => {
   const port = await freePort()
   const own = [
@@ -90,7 +89,6 @@ const accepts = (port) =>
   })
 
 let schemas = 0
-/** A name for the schema of one test. */
 export const newSchema = () => `t${process.pid}_${++schemas}`
 
 /** A PgBouncer before a server. A client has one of its connections while a transaction runs. */
@@ -107,7 +105,6 @@ default_pool_size=${connections}\nmax_client_conn=500\nignore_startup_parameters
   return bouncer
 }
 
-/** Starts a NATS with JetStream. */
 export const startNats = async () => {
   const port = await freePort()
   const run = `'${programs.nats}' -js -sd . -a 127.0.0.1 -p ${port} 2>log & p=$!`

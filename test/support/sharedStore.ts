@@ -17,7 +17,6 @@ export interface SharedStore<A> {
   readonly entries: () => ReadonlyArray<Entry<A>>
   /** In the order of their acks. */
   readonly ended: ReadonlyArray<Outcome<A>>
-  /** What it holds, as JSON. */
   readonly text: () => string
 }
 

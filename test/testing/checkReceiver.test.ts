@@ -12,7 +12,6 @@ const vectors = receiverVectors(VECTOR_SECRET)
 
 const failedIn = ({ results }: ReceiverReport): ReadonlyArray<string> =>
   results.filter(({ passed }) => !passed).map(({ vector }) => vector.id)
-/** What each vector has seen, once each. */
 const seenIn = ({ results }: ReceiverReport): ReadonlyArray<string> => [
   ...new Set(results.map(({ seen }) => seen.replace(/ after \d+ ms$/, ''))),
 ]

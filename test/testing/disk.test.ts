@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { scriptedDisk, virtualClock } from '../../src/testing/index.ts'
 import type { DiskMisbehaviour, ScriptedDisk } from '../../src/testing/index.ts'
 
-/** Lets a task on a disk run to its end in virtual time. */
 const onDisk = async <T>(
   options: { readonly faults?: ReadonlyArray<DiskMisbehaviour>; readonly log?: (line: string) => void },
   task: (disk: ScriptedDisk) => Promise<T>,

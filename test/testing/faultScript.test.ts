@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import type { Misbehaviour, FaultScript } from '../../src/testing/faults.ts'
 import { faultScript } from '../../src/testing/laws/faultScript.ts'
 
-/** How often each text occurs in 1,000 scripts. */
 const reached = (
   textsOf: (fault: Misbehaviour) => ReadonlyArray<unknown>,
   options: Parameters<typeof faultScript>[0] = {},

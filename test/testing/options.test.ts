@@ -14,7 +14,6 @@ import { outboxLaws, pipelineLaws, policyLaws, reportOf, sinkLaws } from '../../
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
 import { receiverOf } from '../support/http.ts'
 
-/** As code without types gives it. */
 const untyped = (value: unknown): never => value as never
 
 const clock = virtualClock()

@@ -5,7 +5,6 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** The fault of a file. */
 export interface FileFault {
   readonly reason: 'notAnOutbox' | 'damaged'
   /** Continues a sentence that begins with the name of the file. */

@@ -42,13 +42,15 @@ const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown =
  * An item that JSON would change is refused with the path of the change.
  */
 export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
-  /** The size is asked first, and then the text of the same item: it is written once. */
+  /** The size is asked first, and then the text: it is written once. The item may change later. */
   let last: { readonly item: A; readonly text: string } | undefined
   // The codec checks items when it decodes them; on the way in the types hold.
   const inner = codec as t.Type<unknown, unknown> | undefined
 
   const toText = (item: A): string => {
-    if (last !== undefined && last.item === item) return last.text
+    const written = last
+    last = undefined
+    if (written !== undefined && written.item === item) return written.text
     const plain = inner === undefined ? item : mapItems(item, (each) => inner.encode(each))
     const change = changeOf(plain, '')
     if (change !== undefined)
@@ -56,8 +58,7 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
         `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it, ` +
           'lmdbOutbox({ path, item })',
       )
-    last = { item, text: JSON.stringify(plain) }
-    return last.text
+    return JSON.stringify(plain)
   }
 
   const decode = (each: unknown): unknown => {
@@ -68,7 +69,11 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
   }
 
   return {
-    sizeOf: (item) => Buffer.byteLength(toText(item)),
+    sizeOf: (item) => {
+      last = undefined
+      last = { item, text: toText(item) }
+      return Buffer.byteLength(last.text)
+    },
     toText,
     // The codec has decoded it; without one the caller states the type of the items.
     fromText: (text) => mapItems(JSON.parse(text), decode) as A,

@@ -74,7 +74,6 @@ const readRecord = <T>(record: Buffer, read: (text: string, about: string) => T)
 export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined =>
   readRecord(record, (text, about) => entryIn(codec, String(number), text, about))
 
-/** The dead letter in a record. */
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
   const id = String(number)
   const read = readRecord(record, (text, about) => deadLetterIn(codec, id, text, about))

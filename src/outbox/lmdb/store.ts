@@ -23,7 +23,6 @@ import { lock } from './lock.ts'
 /** The version of this layout. A store with a later one is refused. */
 const VERSION = 1
 
-/** Due time, and number of the item. */
 export type RetryKey = [due: number, number: number]
 
 /** An open store. A value of `fresh` or `retries` is valid until the next read: it is not copied. */
@@ -55,7 +54,6 @@ export const NO_COUNTERS = {
   evictedDeadLetters: 0,
   /** The number of the last item. No number is used again, so ids are unique in a store. */
   lastItem: 0,
-  /** The number of the last dead letter. */
   lastDead: 0,
 }
 

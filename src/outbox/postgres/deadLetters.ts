@@ -38,8 +38,11 @@ export const deadLettersOf = <A>(
     choose: (rows: ReadonlyArray<DeadRow>) => ReadonlyArray<DeadRow>,
   ): Promise<ReadonlyArray<string>> => {
     const ids: string[] = []
+    // Those that die again meanwhile have greater ids.
+    const [newest] = await ask('newestDead', [queue])
     for (let after: string | undefined = '0'; after !== undefined;) {
-      const page: ReadonlyArray<DeadRow> = await ask('listDead', [queue, after, DEAD_CHUNK])
+      const found: ReadonlyArray<DeadRow> = await ask('listDead', [queue, after, DEAD_CHUNK])
+      const page = found.filter(({ id }) => Number(id) <= Number(newest?.id))
       after = page.length < DEAD_CHUNK ? undefined : page.at(-1)?.id
       const chosen = choose(page).map(({ id }) => id)
       if (chosen.length === 0) continue

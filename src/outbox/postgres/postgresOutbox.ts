@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { backgroundClock, inTime, systemClock, type Cancel, type Clock } from '../../core/clock.ts'
+import { messageOf } from '../../core/failure.ts'
 import * as option from '../../core/options.ts'
 import { ownContext } from '../../core/ownContext.ts'
 import { fullIn, type Full } from '../../core/refusal.ts'
@@ -82,8 +83,8 @@ type CheckedPostgres = typeof postgresOptions extends option.Option<infer O> ? O
 const LOOK_EVERY = 1_000
 /** Between two looks of an idle worker, for a bell that was not heard; and at least between two counts. */
 const COUNT_EVERY = 5_000
-/** Milliseconds for the last statement of a close. */
-const LEAVE_TIMEOUT = 5_000
+/** Milliseconds for the last statement of a close, and for the opening under a transaction of the host. */
+const [LEAVE_TIMEOUT, OPEN_TIMEOUT] = [5_000, 10_000]
 const MAX_KEY_LENGTH = 200
 
 /** An index holds keys of a bounded length, and PostgreSQL no character 0. */
@@ -146,7 +147,6 @@ const postgresOutbox = <A>(
   let closing: Promise<void> | undefined
   let lookAgain = constVoid
   let cancelTick: Cancel = constVoid
-  /** The time and the clock of the next tick. */
   let next: { readonly every: number; readonly on: Clock } | undefined
 
   const add = (waiting: number, bytes: number, dead = 0): void => {
@@ -226,7 +226,6 @@ const postgresOutbox = <A>(
     look()
     bell.ring()
   }
-  /** Renews and counts when it is time. */
   const tick = async (): Promise<void> => {
     if (waiting() > 0 && me.isDue()) await renew()
     if (clock.monotonic() - countedAt >= countEvery) await recount()
@@ -252,7 +251,6 @@ const postgresOutbox = <A>(
     })
   }
 
-  /** Opens the queue, or joins the opening that is under way. */
   const opened = (): Promise<void> => {
     const open = async (): Promise<void> => {
       await openQueue(ask, schema, queue, codec.kind ?? 'items', owner)
@@ -357,7 +355,11 @@ const postgresOutbox = <A>(
     remember: ({ name, value }) => ask('remember', [queue, storedKey(name), value]).then(constVoid),
     enqueueIn: async (client, items) => {
       const offers = offersOf(items)
-      await opened()
+      // The host's transactions may hold all connections.
+      if (me.id() === null)
+        await inTime(backgroundClock, OPEN_TIMEOUT, opened).catch((error: unknown) => {
+          throw new Error(`the outbox is not open; do transactions hold its connections? ${messageOf(error)}`)
+        })
       const fits = room()
       for (const { item, size } of offers) {
         const refusal = fits(item, size)

@@ -31,7 +31,6 @@ export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined }
 }
 
-/** The function that runs a statement in a transaction of the host. */
 export const runIn = (client: TransactionClient): RunStatement => {
   if (typeof client === 'function') return client
   return (text, values) => ('query' in client ? client.query(text, values) : client.executeSql(text, values))
@@ -46,7 +45,6 @@ export interface LeasedRow {
   readonly keyed: boolean
 }
 
-/** A row of a dead letter. */
 export interface DeadRow {
   readonly id: string
   readonly at: string
@@ -74,6 +72,7 @@ interface Rows {
   readonly listDead: DeadRow
   readonly addDead: unknown
   readonly evict: unknown
+  readonly newestDead: { readonly id: string }
   readonly redrive: { readonly id: string }
   readonly purge: { readonly id: string }
   readonly ring: unknown
@@ -81,7 +80,6 @@ interface Rows {
   readonly remember: unknown
 }
 
-/** The texts by name, for one schema. */
 const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   version: `select version from ${schema}.version`,
   use: `with added as (insert into ${schema}.queue (queue, kind, owner) values ($1, $2, $3)
@@ -103,6 +101,7 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
     values ($1, $2, $3, $4, $5, $6)`,
   evict: `delete from ${schema}.dead where queue = $1 and id <= (
     select id from ${schema}.dead where queue = $1 order by id desc offset $2 limit 1) returning id`,
+  newestDead: `select coalesce(max(id), 0) as id from ${schema}.dead where queue = $1`,
   redrive: `select * from ${schema}.redrive($1, $2)`,
   purge: `delete from ${schema}.dead where queue = $1 and id = any($2) returning id`,
   ring: `select pg_notify('${schema}', $1)`,
@@ -110,6 +109,12 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   remember: `insert into ${schema}.bookmark values ($1, $2, $3)
     on conflict (queue, name) do update set value = excluded.value`,
 })
+
+const isTrue = (text: string): boolean => text === 't'
+/** By the number of the type. A host may have set other parsers of pg for all of its queries. */
+const parserOf = (type: number) => (type === 16 ? isTrue : type === 23 || type === 701 ? Number : String)
+/** Milliseconds until the answer counts as lost, and pg closes the connection. */
+const HOW = { query_timeout: 30_000, types: { getTypeParser: parserOf } }
 
 export type AskServer = ReturnType<typeof statementsOf>['ask']
 
@@ -122,7 +127,7 @@ export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boo
       name: N,
       values: ReadonlyArray<unknown> = [],
     ): Promise<ReadonlyArray<Rows[N]>> => {
-      const query = { text: texts[name], values }
+      const query = { ...HOW, text: texts[name], values }
       const { rows } = await pool.query(isPrepared ? { name: `${schema}_${name}`, ...query } : query)
       // The text of this name answers these rows.
       return rows as ReadonlyArray<Rows[N]>

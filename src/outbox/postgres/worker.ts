@@ -18,6 +18,8 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   /** The ids that its leases may have, the present one first: an ack may be on its way under an older one. */
   let ids: ReadonlyArray<string> = []
   let renewedAt = -Infinity
+  /** The present id has no leases yet: a retirement of the others failed. */
+  let isRetiring = false
 
   const now = (): number => Math.floor(ownNow() + offset)
   const renew = async () => {
@@ -46,7 +48,6 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     id: (): string | null => ids[0] ?? null,
     ids: () => ids,
     register,
-    /** Whether it is time to renew. */
     isDue: (): boolean => clock.monotonic() - renewedAt >= leaseTime / 2,
     /** Whether all that it leased is still its own. */
     isSure: (): boolean => clock.monotonic() - renewedAt < leaseTime,
@@ -57,12 +58,13 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
      * nothing else, and becomes free. An answer under the old id that comes later counts as lost too.
      */
     replace: async (kept: () => ReadonlyArray<string>): Promise<void> => {
-      const old = ids
-      await register()
-      await ask('retire', [queue, old, ids[0], kept()])
+      if (!isRetiring) await register()
+      isRetiring = true
+      const [mine, ...old] = ids
+      await ask('retire', [queue, old, mine, kept()])
+      isRetiring = false
       ids = ids.slice(0, 2)
     },
-    /** Ends it, and its leases. */
     end: async (): Promise<void> => {
       if (ids.length > 0) await ask('retire', [queue, ids, null, []])
     },

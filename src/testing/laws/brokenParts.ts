@@ -100,7 +100,6 @@ export const brokenOutboxes = brokenVersions<MakeOutbox>()({
   },
 })
 
-/** Pipelines of events. */
 export type Events = Pipeline<Payload<Event>>
 type End = ReturnType<Events> extends Observable<infer A> ? A : never
 

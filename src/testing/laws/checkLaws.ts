@@ -177,7 +177,6 @@ export const reportOf = async (law: Law, given: LawOptions = {}): Promise<LawRep
   return { ...counts, ...end, result: 'vacuous', text }
 }
 
-/** The laws that `only` asks for. */
 const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArray<Law> => {
   if (laws.length === 0) throw new RangeError('there are no laws to check')
   const found = only === undefined ? laws : laws.filter(({ id }) => id === only)

@@ -65,15 +65,9 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
     return given.script[n] ?? healthy
   }
   const sink = scriptedSink({ clock, script })
-  const setting = {
-    sink,
-    clock,
-    random,
-    timeout: CLIENT_TIMEOUT,
-    maxMessageBytes: 700,
-    logger: false,
-  } as const
-  const client = open({ ...setting, ...given.limits, drainOnExit: false })
+  const parts = { sink, clock, random, logger: false } as const
+  const limits = { timeout: CLIENT_TIMEOUT, maxMessageBytes: 700, ...given.limits }
+  const client = open({ ...parts, ...limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
     ended.push({ outcome, totals: client.stats() })
     note('ended', [outcome.item.id])

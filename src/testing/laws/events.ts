@@ -27,7 +27,6 @@ export const eventOf: { readonly [K in Kind]: fc.Arbitrary<Extract<Event, { type
 /** Canonical events of all seven kinds. */
 export const anyEvent: fc.Arbitrary<Event> = fc.oneof(...Object.values(eventOf))
 
-/** The object without some keys. */
 export const without = (object: Fields, ...keys: ReadonlyArray<string>): Fields =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !keys.includes(name)))
 

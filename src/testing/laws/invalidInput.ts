@@ -24,7 +24,6 @@ type Way = ReadonlyArray<Key>
 /** A place in a value, and the value there. */
 type Place = readonly [at: Way, found: unknown]
 
-/** The places inside an object or an array. */
 const inside = ([at, found]: Place): ReadonlyArray<Place> => {
   const members = Array.isArray(found) ? [...found.entries()] : Object.entries(isRecord(found) ? found : {})
   return members.map(([step, member]: readonly [Key, unknown]) => [[...at, step], member])

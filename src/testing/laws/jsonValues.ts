@@ -34,7 +34,6 @@ const tree = treeOf(jsonNumber, key)
 /** JSON data that `JSON.parse(JSON.stringify(data))` leaves as it is. */
 export const jsonValue: fc.Arbitrary<Json> = tree.value
 
-/** Small objects of such data. */
 export const smallObject: fc.Arbitrary<JsonObject> = tree.object
 
 /** Lists in one another, or objects, in an object: of `max` levels, or of fewer. */

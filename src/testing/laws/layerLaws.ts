@@ -80,11 +80,7 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
 }
 
 /** The outcome of the item in a pipeline whose inner sink gives the same reply to three attempts. */
-const playDelivered = async <A>(
-  make: MakeLayer<A>,
-  { seed, item, reply }: LayerInput<A>,
-  log: Run['log'],
-) => {
+const playPiped = async <A>(make: MakeLayer<A>, { seed, item, reply }: LayerInput<A>, log: Run['log']) => {
   const world = makeWorld(seed, {}, log)
   const { clock } = world
   const inner = scriptedSink<A>({ name: 'inner', clock, reply: () => reply })
@@ -173,11 +169,10 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
       'passes-close': passes('closed', 'close closes the sink inside once, with its time.'),
       'leaves-no-timer': passes('timers', 'No timer is left after a delivery.'),
     }),
-    ...lawsOver('layer', inputsOf(item), (input, { log }) => playDelivered(make, input, log), {
+    ...lawsOver('layer', inputsOf(item), (input, { log }) => playPiped(make, input, log), {
       'passes-in-a-pipeline': {
         statement: 'In a pipeline an item has the same attempts and the same end as without the layer.',
-        check: async (seen, input) =>
-          same(seen, await playDelivered<A>(() => (sink) => sink, input, silent.log)),
+        check: async (seen, input) => same(seen, await playPiped<A>(() => (sink) => sink, input, silent.log)),
       },
     }),
     ...lawsOver('layer', inputsOf(item), (input, { log }) => playTwoClocks(make, input, log), {

@@ -87,7 +87,6 @@ const malformed: Readonly<Record<string, (good: string) => unknown>> = {
 
 const namesOf = (table: object): fc.Arbitrary<string> => fc.constantFrom(...Object.keys(table))
 
-/** The bytes with one bit changed. */
 const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
   Uint8Array.from(bytes, (each, n) => (n === (bit >> 3) % bytes.length ? each ^ (1 << (bit & 7)) : each))
 

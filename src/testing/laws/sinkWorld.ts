@@ -162,7 +162,6 @@ const readings = (body: string | Uint8Array = ''): ReadonlyArray<string> => {
   return [...texts, ...parts.map((part) => Buffer.from(part, 'base64').toString())]
 }
 
-/** Whether a request has the id of an item in its URL, its headers or its body. */
 export const carriesId = ({ url = '', headers = {}, body }: NetworkRequest, { id }: SinkItem): boolean =>
   [url, ...Object.values(headers), ...readings(body)].some((text) => text.includes(id))
 
@@ -293,5 +292,4 @@ export const playSink = async <A>(
   }
 }
 
-/** The trace of the steps. */
 export type SinkTrace = Awaited<ReturnType<typeof playSink>>

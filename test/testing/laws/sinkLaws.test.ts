@@ -44,7 +44,6 @@ const zipping =
       return network.fetch('http://receiver.test/', { method: 'POST', body, signal })
     })
 
-/** Sends the value in a form that only the host knows. */
 const inItsOwnForm: MakeSink<SinkItem> = ({ network }) =>
   sink('own form', ({ value }, { signal }) =>
     network.fetch('http://a.test/', { method: 'POST', body: `<${value}>`, signal }),

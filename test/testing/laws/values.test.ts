@@ -12,7 +12,6 @@ const depthOf = (value: unknown): number => {
   return depth
 }
 
-/** Each limit is reached by some of 1,000 samples. */
 const reaching =
   <A>(values: fc.Arbitrary<A>, limits: Readonly<Record<string, (value: A) => boolean>>) =>
   (): void => {
