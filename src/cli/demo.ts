@@ -153,9 +153,7 @@ export const demoCommand = async (
       await dead.redrive()
       await idle()
       const isDelivered = stats().delivered > before
-      tell(
-        `Both receivers take everything now. It was redriven, and is ${isDelivered ? '' : 'not '}delivered.`,
-      )
+      tell(`Both receivers take all now. It was redriven, and is ${isDelivered ? '' : 'not '}delivered.`)
     }
     tell(NEXT)
     if (inspect === undefined || !err.isTTY) return

@@ -160,11 +160,10 @@ export const openTargets = (
       for (const target of before) if (!targets.includes(target)) leave(target)
       return right(undefined)
     },
-    idle: async (): Promise<Totals> =>
-      sumOf([
-        past,
-        ...(await Promise.all([...targets, ...leaving].map(({ destination }) => destination.idle()))),
-      ]),
+    idle: async (): Promise<Totals> => {
+      const all = [...targets, ...leaving].map(({ destination }) => destination.idle())
+      return sumOf([past, ...(await Promise.all(all))])
+    },
     close: async (...given: Parameters<Collector['close']>) => {
       const all = [...targets, ...leaving]
       leaving.clear()

@@ -132,15 +132,7 @@ export interface Totals {
   readonly waiting: number
 }
 
-const NONE: Totals = {
-  accepted: 0,
-  delivered: 0,
-  rejected: 0,
-  expired: 0,
-  dropped: 0,
-  abandoned: 0,
-  waiting: 0,
-}
+const NONE = { accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 }
 
 /** The totals of several together. */
 export const sumOf = (all: ReadonlyArray<Totals>): Totals => {

@@ -119,11 +119,10 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     counts[row + place] = (counts[row + place] ?? 0) + 1
   }
   /** The last `size` seconds before the one that runs, oldest first; with it if `more` is 1. */
-  const series = (row: number, size = SECONDS - 1, more = 0): ReadonlyArray<number> =>
-    Array.from(
-      { length: size },
-      (_, n) => counts[row + ((second + SECONDS - size + n + more) % SECONDS)] ?? 0,
-    )
+  const series = (row: number, size = SECONDS - 1, more = 0): ReadonlyArray<number> => {
+    const from = second + SECONDS - size + more
+    return Array.from({ length: size }, (_, n) => counts[row + ((from + n) % SECONDS)] ?? 0)
+  }
 
   const listOf = ({ state }: History) => (state === 'Waiting' ? waiting : ended)
   /** A history for an event: a new one while there is room, then that which goes. */

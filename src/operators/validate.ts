@@ -7,9 +7,7 @@ import { assertEither, type EitherSource, type ObservableEither } from '../core/
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
-const THREW = [
-  { path: '', message: 'could not be read: the codec, or a getter of the input, throws an error' },
-]
+const THREW = [{ path: '', message: 'could not be read: the codec or a getter of the input throws an error' }]
 
 const decoderOf = <A>(operator: string, codec: t.Type<A, unknown>) => {
   if (!hasFunctions(codec, ['decode', 'encode']))

@@ -34,26 +34,40 @@ export const ordered = <A>(
   const ready = queue<Entry<A>>()
   let behind = 0
 
+  const keyIn = ({ item }: Entry<A>): unknown => {
+    try {
+      return keyOf(item)
+    } catch (error) {
+      failed(error)
+      return undefined
+    }
+  }
+  const begin = (key: unknown, id: string): true => {
+    const line = { key, behind: queue<Entry<A>>() }
+    lines.set(key, line)
+    lineOf.set(id, line)
+    return true
+  }
+
   /** Whether an entry is the first of its line. If not, it waits behind it. */
   const isFirst = (entry: Entry<A>): boolean => {
     if (lineOf.has(entry.id)) return true
-    let key: unknown
-    try {
-      key = keyOf(entry.item)
-    } catch (error) {
-      failed(error)
-    }
+    const key = keyIn(entry)
     if (key === undefined) return true
     const line = lines.get(key)
-    if (line !== undefined) {
-      line.behind.push(entry)
-      behind++
-      return false
+    if (line === undefined) return begin(key, entry.id)
+    line.behind.push(entry)
+    behind++
+    return false
+  }
+  let isRestored = false
+  /** The retries of an earlier process are the first of their keys. */
+  const restore = (): void => {
+    isRestored = true
+    for (const entry of outbox.retries?.() ?? []) {
+      const key = keyIn(entry)
+      if (key !== undefined && !lines.has(key)) begin(key, entry.id)
     }
-    const own = { key, behind: queue<Entry<A>>() }
-    lines.set(key, own)
-    lineOf.set(entry.id, own)
-    return true
   }
 
   const leave = ({ id }: Entry<A>): void => {
@@ -73,6 +87,7 @@ export const ordered = <A>(
   const isFull = (): boolean => lines.size > 0 && behind >= maxBehind
 
   const lease: Outbox<A>['lease'] = (now, { count, retries, retriesOnly = false }) => {
+    if (!isRestored) restore()
     const leased: Array<Entry<A>> = []
     const missing = (): number => count - leased.length - (retriesOnly ? 0 : ready.size())
 

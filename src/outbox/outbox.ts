@@ -151,6 +151,11 @@ export interface Outbox<A> {
    * any time. The caller asks the outbox a turn later, and does not ask inside `lookAgain`.
    */
   readonly watch?: (lookAgain: () => void) => Cancel
+  /**
+   * The entries that wait for a retry, of a durable outbox that does not order by itself. `orderBy` asks
+   * once, before the first lease: after a restart nothing of their key overtakes them. Default: none.
+   */
+  readonly retries?: () => Iterable<Entry<A>>
   /** It keeps the order within a key by itself: an entry is leased after the one before it has ended. */
   readonly orders?: true
   readonly dead: DeadLetters<A>

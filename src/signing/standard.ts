@@ -87,10 +87,7 @@ export const standardVerifierOf = (
   if (given.length === 0 || !/^\d{1,12}$/.test(seconds))
     return failed('malformed', 'there is no signature of the form v1,<base64>, or no time in seconds')
   if (!(Math.abs(Math.floor(now / 1_000) - Number(seconds)) * 1_000 <= tolerance))
-    return failed(
-      'stale',
-      'the request is old, or from the future: sent again, or one of the clocks is wrong',
-    )
+    return failed('stale', 'the request is old or from the future: sent again, or a clock is wrong')
   return right((body) => {
     const expected = standardHeadersOf(secret.right, id, body, Number(seconds) * 1_000)['webhook-signature']
     const fits = (one: string): boolean =>

@@ -23,7 +23,7 @@ it('tells what happened in words, and the sums add up', async () => {
     /\n {2}POST \/flaky\n[^]*\n {2}X-Signature: [0-9a-f]{40}\n[^]*\n {2}\{"version":1,"type":"page",/,
   )
   expect(stdout).toMatch(/\nA dead letter, kept with its reason: flaky 422; slow 422\ndelivered {2}line 43 /)
-  expect(stdout).toContain('\nBoth receivers take everything now. It was redriven, and is delivered.\n')
+  expect(stdout).toContain('\nBoth receivers take all now. It was redriven, and is delivered.\n')
 
   expect(json.code).toBe(0)
   const records = recordsOf(json.stdout)

@@ -68,10 +68,8 @@ export const screenOf = (isTTY: boolean, env: Record<string, string> = {}) => {
 }
 
 /** Starts the command and leaves its stdin open. It is told to quit when the test ends. */
-export const start = (
-  args: ReadonlyArray<string>,
-  { env = {}, isTTY = false, stdout }: Surroundings = {},
-) => {
+export const start = (args: ReadonlyArray<string>, given: Surroundings = {}) => {
+  const { env = {}, isTTY = false, stdout } = given
   const signals = new EventEmitter()
   const exits: number[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY })

@@ -204,10 +204,8 @@ describe.each(['listener', 'handle'] as const)('requests to %s', (mount) => {
       return text(bytes - text(0).length)
     }
     expect(Buffer.byteLength(sized('fits', 32_768))).toBe(32_768)
-    const reply = await post(
-      `${url}/v1/batch`,
-      `{"batch":[${sized('fits', 32_768)},${sized('over', 32_769)}]}`,
-    )
+    const both = `{"batch":[${sized('fits', 32_768)},${sized('over', 32_769)}]}`
+    const reply = await post(`${url}/v1/batch`, both)
     expect(reply.body).toMatchObject({ okEvents: 1, errors: [{ index: 1, messageId: 'over' }] })
     expect((await post(`${url}/v1/track`, sized('alone', 32_768))).status).toBe(200)
     expect((await post(`${url}/v1/track`, sized('alone too', 32_769))).status).toBe(413)

@@ -157,10 +157,8 @@ it('events that are refused come out of refusals$', async () => {
   const destination = webhookDestination(nowhere, { logger: false })
   const refusals: string[] = []
   let isOver = false
-  destination.refusals$.subscribe({
-    next: ({ _tag }) => refusals.push(_tag),
-    complete: () => (isOver = true),
-  })
+  const complete = () => (isOver = true)
+  destination.refusals$.subscribe({ next: ({ _tag }) => refusals.push(_tag), complete })
   await destination.send({ type: 'track', event: 'without an id' } as never)
   const big = track('big', 'x'.repeat(64_000))
   const tooLarge = { _tag: 'TooLarge', limit: 64_000, id: 'big' }

@@ -49,6 +49,29 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   ).toEqual(['m1', 'm2', 'm3'])
 })
 
+it('the order within a key holds over a restart', async () => {
+  const outbox = { path: newFolder() }
+  let code = 503
+  const receiver = await receiverOf(() => ({ do: 'status', code }))
+  const open = () =>
+    webhookDestination(
+      { webhooks: [{ url: receiver.url }] },
+      { outbox, orderBy: ({ type }) => type, logger: false },
+    )
+  const first = open()
+  for (const id of ['m1', 'm2']) await first.send(track(id))
+  await receiver.arrived(1)
+  await first.close({ timeout: 0 })
+  code = 200
+  const second = open()
+  await second.send(track('m3'))
+  await second.idle()
+  const ids = receiver.received.map(({ body }) => /m\d/.exec(String(body))?.[0])
+  expect([...new Set(ids)]).toEqual(['m1', 'm2', 'm3'])
+  expect(ids.slice(-3)).toEqual(['m1', 'm2', 'm3'])
+  await second.close()
+})
+
 it('a stored event that cannot be read counts as rejected, and is logged once', async () => {
   const path = newFolder()
   const before = lmdbOutbox({ path, codec: { ...storedEvents, toText: () => 'not an event' } })

@@ -18,12 +18,9 @@ const text = fc.oneof(
   fc.string({ maxLength: 12, unit: 'grapheme' }),
   fc.constantFrom('', '\ud83d\ude00', 'é', '\ufeff', '\u2028', '\r\n', '\u0000', '中文', '\udbff\udfff'),
 )
+const properties = fc.dictionary(text, text, { maxKeys: 3 })
 const value = fc.oneof(
-  fc.record({
-    type: fc.constant('track'),
-    event: text,
-    properties: fc.dictionary(text, text, { maxKeys: 3 }),
-  }),
+  fc.record({ type: fc.constant('track'), event: text, properties }),
   text,
   fc.jsonValue({ maxDepth: 2 }),
 )

@@ -44,7 +44,7 @@ it('gives back the very input with a refusal', async () => {
 })
 
 describe('what throws costs one item', () => {
-  const reason = 'could not be read: the codec, or a getter of the input, throws an error'
+  const reason = 'could not be read: the codec or a getter of the input throws an error'
   const picky = new t.Type<string, string>(
     'Picky',
     t.string.is,

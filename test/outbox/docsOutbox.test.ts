@@ -49,11 +49,8 @@ it('the outbox over SQLite keeps them too, and serves a destination and a client
   const { sqliteOutbox } = (await imported('sqliteOutbox', example('sqliteOutbox'))) as {
     readonly sqliteOutbox: (path: string, bounds: OutboxBounds) => OutboxFactory<OutboxItem>
   }
-  const codec = {
-    toText: JSON.stringify,
-    fromText: JSON.parse,
-    sizeOf: ({ byteLength }: OutboxItem) => byteLength,
-  }
+  const sizeOf = ({ byteLength }: OutboxItem) => byteLength
+  const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf }
   const laws = outboxLaws(({ bounds, clock, place }) =>
     sqliteOutbox(`${scratch}/${place}.db`, bounds)({ codec, clock }),
   )

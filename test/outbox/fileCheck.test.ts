@@ -62,12 +62,8 @@ describe('a file that is not a whole store is refused and not changed', () => {
 
   it('but a sound file may end before its last page, and is not refused', async () => {
     const path = newFolder()
-    const env = lmdb.open<Buffer, number>({
-      path,
-      noSubdir: false,
-      encoding: 'binary',
-      overlappingSync: false,
-    })
+    const how = { noSubdir: false, encoding: 'binary', overlappingSync: false } as const
+    const env = lmdb.open<Buffer, number>({ path, ...how })
     const trees = [0, 1].map((at) => env.openDB<Buffer, number>(`tree ${String(at)}`, { encoding: 'binary' }))
     const random = seededRandom(1)
     let short = 0

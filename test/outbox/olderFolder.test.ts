@@ -96,11 +96,8 @@ describe('the folder of a client', () => {
   it('holds new messages and two that wait for a retry', async () => {
     const outbox = lmdbOutbox({ path: copyOf('client'), codec: storedMessages })
     const progress = { attempts: 2, lastFailure: { _tag: 'Retryable', reason: 'status', status: 503 } }
-    const retries = ['failed', 'failed too'].map((id) => ({
-      item: { id },
-      firstAttemptAt: FIRST.client,
-      progress,
-    }))
+    const tried = { firstAttemptAt: FIRST.client, progress }
+    const retries = ['failed', 'failed too'].map((id) => ({ item: { id }, ...tried }))
     expect(await outbox.lease(Number.MAX_VALUE, { count: 9, retries: 9 })).toMatchObject([
       ...retries,
       ...['held', 'new'].map((id) => ({ item: { id, items: ['track'] } })),

@@ -61,6 +61,18 @@ describe('ordered', () => {
     expect(names(await lease(2))).toBe('a2 b1')
   })
 
+  it('knows what waits for a retry since an earlier process', async () => {
+    const inner = memoryOutbox<string>()
+    await inner.enqueue(['a1', 'a2', '-1'])
+    const retries = await inner.lease(0, { count: 1, retries: 0 })
+    await inner.nack(retries.map((entry) => ({ entry, due: 10 })))
+    const after = ordered({ ...inner, retries: () => [...retries, ...retries] }, keyOf, () => undefined)
+    const lease = async (at: number) => names(await after.lease(at, { count: 9, retries: 9 }))
+    expect([await lease(9), await lease(10)]).toEqual(['-1', 'a1'])
+    await after.ack(retries.map((entry) => ({ entry, outcome: delivered('a1', 2, { sink: 's' }) })))
+    expect(await lease(11)).toBe('a2')
+  })
+
   it('gives an item no order if keyOf throws', async () => {
     const { outbox, lease, errors } = setUp()
     await outbox.enqueue(['bad', 'bad'])

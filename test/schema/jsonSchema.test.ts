@@ -90,11 +90,8 @@ describe('what says nothing', () => {
   const opaque = new t.Type<string>('Opaque', t.string.is, t.string.validate, t.identity)
 
   it('is a fault with its path, and never an empty schema', () => {
-    const codec = t.type({
-      a: Positive,
-      'b c': t.array(t.type({ d: opaque })),
-      e: t.tuple([t.string, t.Function]),
-    })
+    const list = t.array(t.type({ d: opaque }))
+    const codec = t.type({ a: Positive, 'b c': list, e: t.tuple([t.string, t.Function]) })
     const schema = jsonSchemaOf(codec)
     const message = (name: string): string => `the codec ${name} does not say what it takes: use withSchema`
     expect(schema).toEqual({

@@ -31,9 +31,7 @@ test('an empty batch, and a batch without open members, come to an end', () => {
 })
 
 test('a sink that takes any payload becomes one for batches', () => {
-  const anything = scriptedSink<Payload<unknown>>({
-    clock: virtualClock(),
-    reply: () => ({ verdict: TAKEN }),
-  })
+  const reply = () => ({ verdict: TAKEN })
+  const anything = scriptedSink<Payload<unknown>>({ clock: virtualClock(), reply })
   expectTypeOf(withBisection()<string>(anything)).toEqualTypeOf<Sink<BatchPayload<string>>>()
 })

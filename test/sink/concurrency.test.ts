@@ -78,10 +78,8 @@ test('types: a layer for any sink without a key, for sinks of the keyed item wit
     readonly userId: string
   }
   const webhook = sink('webhook', (_payload: Payload<unknown>) => taken)
-  const ordered = withConcurrency({
-    concurrency: 1,
-    by: (payload: Payload<Event>) => payload.items[0].userId,
-  })
+  const by = (payload: Payload<Event>) => payload.items[0].userId
+  const ordered = withConcurrency({ concurrency: 1, by })
   expectTypeOf(ordered(webhook)).toExtend<Sink<Payload<Event>>>()
   // @ts-expect-error numbers have no such key
   ordered(sink('numbers', (_n: number) => taken))

@@ -170,10 +170,8 @@ describe('a standstill', () => {
 
   it('is no pipeline that is only slow', async () => {
     const clock = virtualClock()
-    const { told } = stalled(
-      concatMap((n: number) => timer(9_000, toScheduler(clock)).pipe(map(() => n))),
-      clock,
-    )
+    const slow = concatMap((n: number) => timer(9_000, toScheduler(clock)).pipe(map(() => n)))
+    const { told } = stalled(slow, clock)
     await clock.advance(60_000)
     expect([told, clock.pending()]).toEqual([[], 0])
   })

@@ -76,6 +76,10 @@ export const sqliteOutbox =
           const rest = retriesOnly ? 0 : count - due.length
           return [...due, ...sql(`${FREE} due is null order by id limit ?`, rest)].flatMap(take)
         }),
+      retries: () =>
+        sql('select * from item where due >= 0').flatMap(
+          ({ id, text, about }) => entryIn(codec, String(id), text, about) ?? [],
+        ),
       nack: each(({ entry, due }) => sql(PUT_BACK, due, aboutRetry(entry), entry.id)),
       ack: each(({ entry, outcome }) =>
         end(entry.id, isDead(outcome) && aboutDead(entry, outcome, clock.now())),

@@ -324,6 +324,10 @@ export const storedEntries = <A>(
       }
       return entries
     },
+    retries: (): Iterable<Entry<A>> =>
+      retries
+        .getRange({})
+        .flatMap(({ key, value }) => [decodeEntry(codec, key[1], value)].flatMap((each) => each ?? [])),
     nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (_, place, { entry, due }) => {

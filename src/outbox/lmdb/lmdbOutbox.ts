@@ -81,6 +81,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
       return entries.enqueue(offers, () => (bookmark === undefined ? constVoid : put(bookmark)))
     },
     lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
+    retries: entries.retries,
     nack: entries.nack,
     ack: entries.ack,
     addDeadLetter: async (item, outcome) => entries.addDeadLetter(offerOf(codec, item), outcome),
