@@ -130,6 +130,7 @@ export const sinkClosed = (name: string, now: number): Retryable =>
 /** The failures of all sinks of a `firstSuccess` or `failover`. */
 export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: 'AllFailed', causes })
 
+/** The verdicts of all sinks of a `toAll`. */
 export const notAll = (verdicts: ReadonlyArray<SinkVerdict>): NotAll => ({ _tag: 'NotAll', verdicts })
 
 /** The verdicts of a batch's members. */

@@ -183,7 +183,10 @@ export interface Bookmark {
 
 /** An outbox on a disk or a server, which keeps bookmarks beside its items. */
 export interface BookmarkedOutbox<A> extends Outbox<A> {
-  /** A bookmark is stored in the transaction of its items, and not if none of them had room. */
+  /**
+   * A bookmark is stored in the transaction of its items, and not if none of them had room. PostgreSQL stores
+   * none any more after a call that failed, for the rest of the process: a later one would skip its items.
+   */
   readonly enqueue: (
     items: ReadonlyArray<A>,
     beside?: { readonly bookmark?: Bookmark },

@@ -48,12 +48,13 @@ export const sqliteOutbox =
       sql('insert into dead (text, about) values (?, ?)', row.text, about)
       sql('delete from dead where id not in (select id from dead order by id desc limit ?)', keepDead)
     }
-    const take = ({ id, text, about }: any) => {
-      sql('update item set leased = 1 where id = ?', id)
-      const entry = entryIn(codec, String(id), text, about)
+    const entryOf = ({ id, text, about }: any) => entryIn(codec, String(id), text, about)
+    const take = (row: any) => {
+      sql('update item set leased = 1 where id = ?', row.id)
+      const entry = entryOf(row)
       if (entry) return [entry]
-      end(id, aboutCorrupt(clock.now()))
-      return (queueMicrotask(() => onCorrupt?.({ id: String(id), raw: text })), [])
+      end(row.id, aboutCorrupt(clock.now()))
+      return (queueMicrotask(() => onCorrupt?.({ id: String(row.id), raw: row.text })), [])
     }
     const letterIn = ({ id, text, about }: any) => deadLetterIn(codec, String(id), text, about)
     const removeDead = (goes: (deadLetter: DeadLetter<A>) => boolean) =>
@@ -76,10 +77,7 @@ export const sqliteOutbox =
           const rest = retriesOnly ? 0 : count - due.length
           return [...due, ...sql(`${FREE} due is null order by id limit ?`, rest)].flatMap(take)
         }),
-      retries: () =>
-        sql('select * from item where due >= 0').flatMap(
-          ({ id, text, about }) => entryIn(codec, String(id), text, about) ?? [],
-        ),
+      retries: () => sql('select * from item where due >= 0').flatMap((row) => entryOf(row) ?? []),
       nack: each(({ entry, due }) => sql(PUT_BACK, due, aboutRetry(entry), entry.id)),
       ack: each(({ entry, outcome }) =>
         end(entry.id, isDead(outcome) && aboutDead(entry, outcome, clock.now())),
