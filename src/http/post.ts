@@ -27,11 +27,7 @@ export interface Posting {
 /** Options of `postTo`. They are not checked here. */
 export interface PostOptions extends RequestOptions {
   /** Headers of one request: name, value, name, value. */
-  readonly headersOf?: (
-    payload: Payload<unknown>,
-    attempt: Attempt,
-    body: Uint8Array,
-  ) => ReadonlyArray<string>
+  readonly headersOf?: (sent: Payload<unknown>, attempt: Attempt, body: Uint8Array) => ReadonlyArray<string>
   /** Asked at each attempt. It signs the body in place of the payload's own signature. */
   readonly signer?: (() => Signer) | undefined
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */

@@ -292,13 +292,11 @@ export const deliver: Deliver = <S>(
   assertSink('deliver', sink)
   const checked = checkOptions('options of deliver', strict(shape), options)
   const { batch, maxInFlight } = checked
-  return <L, P extends S>(
-    source: EitherSource<L, P | NeededFor<S>>,
-  ): Observable<L | Refusal | Outcome<P>> => {
+  return <L, P extends S>(from: EitherSource<L, P | NeededFor<S>>): Observable<L | Refusal | Outcome<P>> => {
     // The overloads of `Deliver` allow an outbox only where P is S, and `batch` only where S is a list of P.
     const given = options.outbox as Outbox<P> | undefined
     // No value is a Hint.
-    const items$ = source as ObservableEither<L, P>
+    const items$ = from as ObservableEither<L, P>
     if (batch === undefined)
       return defer(() =>
         runRelay(items$, sink, given ?? memoryOutbox<P>(), one(maxInFlight), undefined, checked),

@@ -79,12 +79,7 @@ const metaBy = (tracer: Tracer, records: () => boolean): Telemetry['meta'] => {
   }
 }
 
-const layerBy = (
-  tracer: Tracer,
-  records: () => boolean,
-  type: string,
-  headers: boolean | undefined,
-): Layer => {
+const layerBy = (tracer: Tracer, records: () => boolean, type: string, sends: boolean | undefined): Layer => {
   /** The context of an attempt, with its span. */
   const open = (sink: string, item: unknown, number: number): Context => {
     const members = batchMembers(item)
@@ -131,7 +126,7 @@ const layerBy = (
       // Verdicts and log events are the part's: they leave the context of the span.
       const outer = context.active()
       if (inner === outer) return subscribe(item, attempt, observer)
-      const added = (headers ?? !undiciRequests.hasSubscribers) ? toHeaders(span?.spanContext()) : undefined
+      const added = (sends ?? !undiciRequests.hasSubscribers) ? toHeaders(span?.spanContext()) : undefined
       const end = (verdict: Verdict): void => {
         const ending = span
         span = undefined

@@ -141,12 +141,8 @@ export const withBisection = (
       const settle = (part: ReadonlyArray<number>, verdict: Verdict): void => {
         const failure = verdict._tag === 'Left' ? verdict.left : undefined
         const { status } = failure?._tag === 'Refused' ? failure : {}
-        if (
-          status !== undefined &&
-          part.length > 1 &&
-          only.includes(status) &&
-          batch.signature === undefined
-        ) {
+        const mayDivide = part.length > 1 && batch.signature === undefined
+        if (status !== undefined && mayDivide && only.includes(status)) {
           const middle = Math.ceil(part.length / 2)
           parts.push(part.slice(middle), part.slice(0, middle))
           dividedBy = status

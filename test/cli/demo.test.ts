@@ -36,10 +36,8 @@ it('tells what happened in words, and the sums add up', async () => {
 
 it('breaks, heals and stops by keys, which are no signals then', async () => {
   const modes: boolean[] = []
-  const stdin = Object.assign(new PassThrough(), {
-    isTTY: true,
-    setRawMode: (raw: boolean) => modes.push(raw),
-  })
+  const setRawMode = (raw: boolean) => modes.push(raw)
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode })
   const host = { ...screenOf(true, { NO_COLOR: '1' }), stdin }
   Object.assign(host.stderr, { columns: 100 })
   const screen = collected(host.stderr)

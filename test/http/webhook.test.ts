@@ -220,10 +220,8 @@ describe('the webhooks of one attempt', () => {
     const url = 'https://receiver.example/hook?token=hunter2'
     const { name } = sinkTo(url)
     expect(name).toMatch(/^https:\/\/receiver\.example\/hook\?[0-9a-f]{16}$/)
-    expect([sinkTo(url).name, sinkTo('https://receiver.example/hook').name]).toEqual([
-      name,
-      name.slice(0, -17),
-    ])
+    expect(sinkTo(url).name).toBe(name)
+    expect(sinkTo('https://receiver.example/hook').name).toBe(name.slice(0, -17))
     expect(sinkTo(`${url}s`).name).not.toBe(name)
   })
 })

@@ -33,10 +33,7 @@ const sending = fc.record({
   integrations,
 })
 const toggling = fc.record({ do: fc.constantFrom('enable', 'disable'), name: fc.constantFrom(...NAMES) })
-const deleting = fc.record({
-  do: fc.constant('delete user'),
-  sources: fc.subarray(SOURCES, { minLength: 1 }),
-})
+const deletes = fc.record({ do: fc.constant('delete user'), sources: fc.subarray(SOURCES, { minLength: 1 }) })
 const target = fc.record({
   sources: fc.subarray(SOURCES, { minLength: 1 }),
   enabled: fc.constantFrom(true, true, true, false),
@@ -52,7 +49,7 @@ const world = fc.record({
     fc.oneof(
       { weight: 6, arbitrary: sending },
       { weight: 2, arbitrary: toggling },
-      { weight: 1, arbitrary: deleting },
+      { weight: 1, arbitrary: deletes },
     ),
     { minLength: 1, maxLength: 8, size: 'max' },
   ),

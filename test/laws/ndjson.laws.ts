@@ -46,10 +46,7 @@ const file = fc.record({
 type File = Drawn<typeof file>
 const filled = file.filter(({ values }) => values.length > 0)
 
-const written = (
-  { values, breaks, bom, lastBreak }: File,
-  change: (text: string, index: number) => Buffer,
-) => {
+const written = ({ values, breaks, bom, lastBreak }: File, change: (text: string, at: number) => Buffer) => {
   const parts: Buffer[] = bom ? [Buffer.from('\ufeff')] : []
   const lines: Array<{ readonly line: number; readonly value: unknown; readonly text: string }> = []
   let line = 1

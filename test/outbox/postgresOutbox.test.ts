@@ -46,14 +46,11 @@ type Leased = ReadonlyArray<Entry<string>>
 describe('PostgreSQL', async () => {
   const { pool, schema, url } = await openSchema()
   let queues = 0
-  const open = async (
-    options: Partial<PostgresOptions> = {},
-    of: Partial<OutboxFactoryOptions<string>> = {},
-  ) => {
-    const outbox = postgres({ pool, schema, queue: `q${String(++queues)}`, linger: 0, ...options })({
-      codec: textCodec,
-      ...of,
-    })
+  type Some = Partial<PostgresOptions>
+  type Of = Partial<OutboxFactoryOptions<string>>
+  const open = async (options: Some = {}, of: Of = {}) => {
+    const all = { pool, schema, queue: `q${String(++queues)}`, linger: 0, ...options }
+    const outbox = postgres(all)({ codec: textCodec, ...of })
     await outbox.opened?.()
     return outbox
   }
@@ -406,10 +403,7 @@ describe('PostgreSQL', async () => {
   })
 
   describe('what cannot be opened says why', () => {
-    const opening = async (
-      options: Partial<PostgresOptions>,
-      of: Partial<OutboxFactoryOptions<string>> = {},
-    ) =>
+    const opening = async (options: Some, of: Of = {}) =>
       open(options, of).then(
         (outbox) => outbox.close().then(() => 'opened'),
         (error: unknown) => messageOf(error),

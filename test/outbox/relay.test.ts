@@ -26,18 +26,15 @@ interface Setup {
 }
 
 /** A relay whose sink takes 10 ms and fails every item that starts with `busy`. */
-const setUp = ({
-  clock = virtualClock(),
-  inFlight = 10,
-  retryDelay = 60_000,
-  store = (outbox) => outbox,
-}: Setup) => {
+const setUp = (given: Setup) => {
+  const { clock = virtualClock(), inFlight = 10, retryDelay = 60_000, store } = given
   const log: string[] = []
   const events: LogEvent[] = []
   const note = (text: string): void => {
     log.push(`${String(clock.monotonic())} ${text}`)
   }
-  const outbox = store(memoryOutbox<string>(), clock)
+  const inner = memoryOutbox<string>()
+  const outbox = store?.(inner, clock) ?? inner
   const work = relay<string>({
     sink: scriptedSink<string>({
       clock,

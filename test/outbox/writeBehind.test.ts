@@ -62,6 +62,26 @@ describe('a client over an outbox of the host', () => {
     expect(world.defects()).toHaveLength(1)
   })
 
+  it('sends from memory while each call of its store fails, and asks it once a second', async () => {
+    let [isDown, asked] = [true, 0]
+    const downOr = <T>(ask: () => T): T | Promise<never> => {
+      asked++
+      return isDown ? Promise.reject(new Error('down')) : ask()
+    }
+    const outbox = durable(({ enqueue, lease }) => ({
+      enqueue: (items) => downOr(() => enqueue(items)),
+      lease: (now, limits) => downOr(() => lease(now, limits)),
+    }))
+    const world = open({ outbox, size: 1 })
+    track(world, 'a', 'b')
+    await world.clock.advance(10_000)
+    expect([world.ended(), asked < 40]).toEqual([['Delivered a', 'Delivered b'], true])
+    isDown = false
+    track(world, 'c')
+    await world.clock.advance(2_000)
+    expect(world.ended().at(-1)).toBe('Delivered c')
+  })
+
   it('leaves what has not ended in a durable outbox, and the next client delivers it first', async () => {
     let text = () => ''
     /** Its own store, not one that it shares. */

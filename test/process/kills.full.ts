@@ -182,11 +182,8 @@ it.each([
       begin: (life, stage) => {
         // Each line is offered once, however often the command runs.
         if (life === 0) names.forEach(stage.account.offered)
-        const more = ['--output', 'json', '--timeout', '1h', ...flags]
-        return startLife(
-          [MAIN, 'send', file, '--to', `${stage.url}hook`, '--outbox', path, ...more],
-          stage.hear,
-        )
+        const more = ['--outbox', path, '--output', 'json', '--timeout', '1h', ...flags]
+        return startLife([MAIN, 'send', file, '--to', `${stage.url}hook`, ...more], stage.hear)
       },
     })
     names.forEach(account.acknowledged)
