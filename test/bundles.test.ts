@@ -17,7 +17,6 @@ const commands = fences
   .filter(({ language }) => language === 'sh')
   .flatMap(({ text }) => text.trim().split('\n'))
 
-/** A project with the build of headrace and what it needs, as an installation would place them. */
 const project = mkdtempSync(`${tmpdir()}/headrace-bundles-`)
 
 const link = (name: string): void =>

@@ -22,7 +22,6 @@ export const bodiesToWrite = () => calls('middle').map((call) => toWebhookBody(E
 
 export const poolTo = (url) => new Pool(new URL(url).origin, { connections: 16, pipelining: 1 })
 
-/** Keeps `inFlight` requests running with a function that sends one body and answers a promise. */
 export const byPromise = (inFlight, send) => {
   const bodies = bodiesToWrite()
   return async (units) => {

@@ -21,7 +21,6 @@ export const turn = (): Promise<void> => Promise.resolve()
 
 export type Answer = (batch: SentBatch, number: number, index: number) => Reply
 
-/** Opens one; the endpoint takes everything at once unless it is told otherwise. */
 export const open = (
   options: ClientOptions | ((clock: VirtualClock) => ClientOptions) = {},
   answer: Answer = () => ({ verdict: yes }),

@@ -62,7 +62,6 @@ export const ask = async (
 export interface Line {
   readonly write: (text: string) => void
   readonly heard: () => string
-  /** Resolves when `enough` is true of the answer so far, or the connection is closed. */
   readonly until: (enough: (heard: string) => boolean) => Promise<string>
   readonly gone: () => boolean
   readonly hangUp: () => void

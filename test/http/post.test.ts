@@ -155,7 +155,6 @@ it('close aborts at its timeout, on the clock that it is given; what it aborts m
 describe('undici is loaded at the first request', () => {
   afterEach(() => vi.doUnmock('undici/lib/dispatcher/client.js'))
 
-  /** A sink of modules that are loaded anew. `load` makes the module of undici's client. */
   const freshTo = async (url: string, load: () => Promise<unknown>): Promise<Sink<Posting>> => {
     vi.resetModules()
     vi.doMock('undici/lib/dispatcher/client.js', load)

@@ -148,7 +148,6 @@ describe('listen', () => {
     expect((await fetch(`${base}purge/0`, long)).status).toBe(413)
     const reader = readerOf(await fetch(`${base}stream`, { headers: { authorization } }))
     expect(await snapshotIn(reader)).toHaveLength(2)
-    // One that never reads.
     const silent = connect(Number(new URL(base).port), '127.0.0.1')
     silent
       .on('error', () => undefined)

@@ -20,7 +20,6 @@ export type Said =
   | { readonly kind: 'batch'; readonly wishes: ReadonlyArray<number | null> }
 
 export interface Step {
-  /** After the step before it. */
   readonly gap: number
   readonly key: number
   readonly said: Said
@@ -28,7 +27,6 @@ export interface Step {
   readonly after: number | 'never' | null
   readonly rest: number | null
   readonly defect: 'none' | 'after the verdict' | 'only'
-  /** The deadline, from its arrival. */
   readonly within: number | null
   readonly cancelAt: number | null
   /** Its observer delivers another one at this moment. */
@@ -124,7 +122,6 @@ export interface Ran {
 
 export interface Trace {
   readonly ran: ReadonlyArray<Ran>
-  /** Places between the steps. */
   readonly looks: ReadonlyArray<number>
   readonly mostTimers: number
   readonly timersLeft: number

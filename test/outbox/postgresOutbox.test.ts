@@ -158,6 +158,24 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
+  test('a nack that is repeated after its answer was lost leaves a newer lease alone', async () => {
+    let isCut = false
+    const lossy = failing((text, hasRun) => isCut && hasRun && text.includes('.nack('))
+    const outbox = await open({ pool: lossy, queue: 'repeated' })
+    await outbox.enqueue(['a', 'b'])
+    const [a, b] = (await lease(outbox)).map((entry) => [{ entry, due: 1 }])
+    isCut = true
+    await expect(outbox.nack(a ?? [])).rejects.toThrow('cut')
+    isCut = false
+    await outbox.nack(b ?? [])
+    const again = await outbox.lease(Date.now(), ALL)
+    await outbox.nack(a ?? [])
+    await outbox.ack(again.map(ended))
+    expect(again).toHaveLength(2)
+    expect(await rows(`select id from headrace.item where queue = 'repeated'`)).toEqual([])
+    await outbox.close()
+  })
+
   test.each([Number, BigInt])(
     "a host's parser of pg for large numbers (%o) changes nothing",
     async (parser) => {

@@ -184,7 +184,6 @@ export const openReceiver = async (
   return {
     url: `http://127.0.0.1:${String(port)}/`,
     delivered: (count: number) => until(() => account.figures().delivered >= count),
-    /** All that a dead process sent was read. */
     quiet: () => until(() => sockets.size === 0),
     heal: (): void => {
       isHealed = true
@@ -194,7 +193,6 @@ export const openReceiver = async (
 
 export interface Life {
   readonly child: ChildProcessWithoutNullStreams
-  /** It has ended, and all that it told was heard. */
   readonly over: Promise<{
     readonly code: number | null
     readonly signal: NodeJS.Signals | null

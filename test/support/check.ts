@@ -54,7 +54,6 @@ export const turns = async (count = 1): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise(setImmediate)
 }
 
-/** Lets timers of this turn end first. */
 export const collectGarbage = async (): Promise<void> => {
   setFlagsFromString('--expose-gc')
   await new Promise((resolve) => setTimeout(resolve, 5))

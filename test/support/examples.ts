@@ -116,7 +116,6 @@ const matches = (shown: string, text: string): boolean => {
   return new RegExp(`^${pattern}$`).test(plain(text))
 }
 
-/** Runs examples one after the other: `node child.mjs a.js b.js …`. An example ends when nothing is left that could still run. */
 const CHILD = `
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

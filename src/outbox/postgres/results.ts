@@ -91,8 +91,15 @@ export const resultsOf = <A>(
       ),
     )
   })
+  /** The lease of each nack: one that is repeated, because its answer was lost, may find a newer lease. */
+  const leaseOf = new WeakMap<Nack<A>, unknown>()
+  const isSameLease = (nack: Nack<A>): boolean => {
+    const lease = leased.get(nack.entry.id)
+    if (!leaseOf.has(nack)) leaseOf.set(nack, lease)
+    return lease !== undefined && leaseOf.get(nack) === lease
+  }
   const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
-    const mine = list.filter(isMine)
+    const mine = list.filter(isSameLease)
     if (mine.length === 0) return
     const ids = mine.map(({ entry }) => entry.id)
     const before = ids.map((id) => leased.get(id))

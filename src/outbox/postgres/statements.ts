@@ -63,12 +63,7 @@ interface Rows {
   readonly ack: { readonly gone: number; readonly size: number; readonly dead: number }
   readonly nack: unknown
   readonly retire: unknown
-  readonly count: {
-    readonly waiting: string
-    readonly bytes: number
-    readonly dead: string
-    readonly late: boolean
-  }
+  readonly count: Readonly<{ waiting: string; bytes: number; dead: string; late: boolean }>
   readonly listDead: DeadRow
   readonly addDead: unknown
   readonly evict: unknown

@@ -76,10 +76,6 @@ export const faultScript = (options: FaultScriptOptions = {}): fc.Arbitrary<Faul
   const faults = Object.entries(faultKinds(after)).flatMap(([kind, arbitrary]) =>
     without.some((each) => each === kind) ? [] : [{ weight: kind === 'status' ? 6 : 1, arbitrary }],
   )
-  const fault: fc.Arbitrary<Misbehaviour> = fc.oneof(
-    { withCrossShrink: true },
-    fc.constant(healthy),
-    ...faults,
-  )
+  const fault = fc.oneof({ withCrossShrink: true }, fc.constant(healthy), ...faults)
   return fc.array(fault, { maxLength: maxSteps, size: 'max' })
 }
