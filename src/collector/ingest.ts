@@ -210,8 +210,10 @@ const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<vo
   const { destination, isGone } = target
   const { payload } = routed
   // It left while the request was being stored. The sender repeats it, and it is routed anew.
-  if (isGone) routed.failure ??= closed(payload)
-  if (isGone) return undefined
+  if (isGone) {
+    routed.failure ??= closed(payload)
+    return undefined
+  }
   const failed = (error: unknown): void => {
     routed.failure ??= notStored(payload, messageOf(error))
   }

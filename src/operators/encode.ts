@@ -14,7 +14,7 @@ import { channel } from '../log/listeners.ts'
 export interface EncodeOptions<in A> {
   /** The maximum size of a body in bytes. Default 64,000. */
   readonly maxBytes?: number
-  /** The payload's id. Default: the item's own `messageId`, else a random UUID. */
+  /** The payload's id, 1 to 256 characters. Default: the item's own `messageId`, else a random UUID. */
   readonly idOf?: (item: A) => string
   /**
    * Data beside the item, such as its trace: in `meta` of the payload, stored and not sent. If it throws, or

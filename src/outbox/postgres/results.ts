@@ -102,12 +102,11 @@ export const resultsOf = <A>(
     const mine = list.filter(isSameLease)
     if (mine.length === 0) return
     const ids = mine.map(({ entry }) => entry.id)
-    const before = ids.map((id) => leased.get(id))
     const dues = mine.map(({ due }) => Math.max(1, me.toServer(due)))
     const abouts = mine.map(({ entry }) => aboutRetry(toServer(entry)) || null)
     await asWorker((mine) => ask('nack', [mine, ids, dues, abouts]))
     // What is due already may have been leased anew before this answer.
-    for (const [at, id] of ids.entries()) if (leased.get(id) === before[at]) leased.delete(id)
+    for (const nack of mine) if (isSameLease(nack)) leased.delete(nack.entry.id)
     for (const due of dues) putBack(due)
   })
   return {
