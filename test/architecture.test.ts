@@ -15,7 +15,6 @@ const rooms = [
   ...['destination', 'client', 'inspector', 'collector', 'testing', 'testing/laws', 'cli'],
 ]
 
-/** Where each third party may be imported. */
 const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(rxjs|node:buffer)$/, /./],
   // Its types may stand anywhere; its values cost each process some 50 ms, and core/either.ts has those in use.
@@ -168,7 +167,6 @@ const sharedNames = (files: Files): ReadonlyArray<string> => {
   return [...new Set(all.filter((name, at) => all.indexOf(name) < at))]
 }
 
-/** Each rule answers one line for each place that breaks it. */
 const rules = {
   'a file imports its own room and those below it': (files: Files) =>
     importsOf(files).flatMap((each) => {

@@ -48,8 +48,6 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   let arrived = 0
   /** Set while the store fails. */
   let pause: Cancel | undefined
-  /** The store failed to give entries, and is not asked before this time. */
-  let restsUntil = -Infinity
   let isClosed = false
   /** Whether the store keeps all that came. */
   let isKept = true
@@ -179,10 +177,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       const lost = (error: unknown): ReadonlyArray<Entry<A>> => {
         if (pause === undefined && retries.size() === 0) throw error
         failed(error)
-        restsUntil = now + STORE_RETRY_DELAY
         return use([])
       }
-      if (now < restsUntil) return use([])
       try {
         const answer = store.lease(now, limits)
         return isPromiseLike(answer) ? answer.then(use, lost) : use(answer)
@@ -223,8 +219,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     },
     nextDue: (retriesOnly = false) => {
       const fresh = pause !== undefined && !retriesOnly && arriving.size() > 0 ? 0 : Infinity
-      const stored = Math.max(store.nextDue(retriesOnly) ?? Infinity, restsUntil)
-      const due = Math.min(stored, retries.peekKey() ?? Infinity, fresh)
+      const due = Math.min(store.nextDue(retriesOnly) ?? Infinity, retries.peekKey() ?? Infinity, fresh)
       return due === Infinity ? undefined : due
     },
     stats: () => {

@@ -152,7 +152,6 @@ const boss = (Boss, batchSize) => {
 const rates = async (rounds) => {
   await pool.query('create table job (id bigserial primary key, taken bool default false, item text)')
   const ours = [20_000, { fill, drain: (count) => pipeline().end(count) }]
-  /** Of each the smallest ratio, the events of a round, and how it works. */
   const engines = [
     ['by hand, lists of 100, 3 loops', 0.5, 20_000, byHand(3, lists)],
     ['by hand, one row, 20 loops', 3, 2_000, byHand(20, single)],

@@ -15,7 +15,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const scratch = projectFolder()
 afterAll(() => rmSync(scratch, { recursive: true }))
 
-/** Imports the code of a page, which is checked elsewhere for its types. */
 const imported = async (name: string, code: string): Promise<unknown> => {
   const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
   writeFileSync(`${scratch}/${name}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText)

@@ -25,7 +25,6 @@ interface Setup {
   readonly store?: (outbox: Outbox<string>, clock: Clock) => Outbox<string>
 }
 
-/** A relay whose sink takes 10 ms and fails every item that starts with `busy`. */
 const setUp = (given: Setup) => {
   const { clock = virtualClock(), inFlight = 10, retryDelay = 60_000, store } = given
   const log: string[] = []

@@ -6,7 +6,6 @@ const NOW = 1_000_000
 const SECOND = NOW + 1_000
 const line = (count: number, bytes = count * 10) => ({ count, bytes })
 
-/** Nothing waits and nothing runs, unless it is said. */
 const moment = (changes: Partial<Moment> = {}): Moment => ({
   now: NOW,
   retries: line(0),

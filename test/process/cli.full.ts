@@ -71,7 +71,6 @@ const PATIENCE = IS_LONG ? 1_800_000 : 120_000
 /** What the process may take in all, code and buffers included: the stated bound. */
 const RSS = 300
 
-/** Says at its end how much memory it took at most, in KiB. */
 const WITNESS =
   "data:text/javascript,process.on('exit',()=>console.error('took',process.resourceUsage().maxRSS))"
 

@@ -23,7 +23,6 @@ interface Program {
   readonly what: string
   readonly options: string
   readonly then: string
-  /** What the endpoint does; without it there is no endpoint. */
   readonly script?: FaultScript
   readonly env?: Readonly<Record<string, string>>
   readonly stdout: string | RegExp

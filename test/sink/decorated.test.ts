@@ -20,7 +20,6 @@ const ours = (): Sink<Item> => sink('ours', async () => 'done')
 
 interface Decorated {
   readonly sink: Sink<Item>
-  /** Puts the decorator on after the parts were put together. */
   readonly later?: () => unknown
 }
 

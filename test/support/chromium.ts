@@ -62,7 +62,6 @@ export const openPage = async (url: string) => {
     until: async (expression: string): Promise<void> => {
       while ((await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 20))
     },
-    /** The role and name of all that a screen reader is told of. */
     controls: async (): Promise<ReadonlyArray<string>> =>
       (await call('Accessibility.getFullAXTree')).nodes.flatMap(({ ignored, role, name }) =>
         ignored ? [] : [`${role?.value ?? ''} ${name?.value ?? ''}`],

@@ -75,7 +75,6 @@ export const verifying =
       response.writeHead(_tag === 'Right' ? 204 : 401).end()
     })
 
-/** A server that accepts connections and never answers: TLS does not get through. */
 export const muteServer = () => listen(createServer((socket) => socket.resume()))
 
 export interface BatchRequest {
@@ -90,9 +89,7 @@ export interface Reply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** A 100 and a 103 come first. */
   readonly announced?: boolean
-  /** Sends the status, the headers and the body, and does not end. */
   readonly stalls?: boolean
 }
 

@@ -47,7 +47,6 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
   const open = (): View<A> => {
     const openedAt = clock.monotonic()
     let isAlive = true
-    /** A killed view does nothing more, and answers nothing. */
     const answer = <T>(work: () => T): Awaitable<T> =>
       isAlive && latency === 0
         ? work()
