@@ -60,11 +60,7 @@ const tlsCa = optional('--tls-ca <file>', 'PEM of the authorities to trust, not 
 
 const sending = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),
-  headersEnv: repeated(
-    '--header-env <name=variable>',
-    'a header, its value in a variable',
-    as.headerVariables,
-  ),
+  headersEnv: repeated('--header-env <name=variable>', 'a header, value in a variable', as.headerVariables),
   tlsCa,
   retryFor: withDefault('--retry-for <duration>', 'from the first attempt; 0s: once', '4h', as.duration(0)),
   maxWaiting: withDefault('--max-waiting <n>', 'events; reading waits for them', '2000', as.count(1, 1e6)),

@@ -47,10 +47,7 @@ export const withDefault = <A>(form: string, help: string, preset: string, parse
 })
 
 export const repeated = <A>(form: string, help: string, read: Flag<A>['read']): Flag<A> => ({
-  option: new Option(form, help).argParser((text, before?: ReadonlyArray<string>) => [
-    ...(before ?? []),
-    text,
-  ]),
+  option: new Option(form, help).argParser((text, all?: ReadonlyArray<string>) => [...(all ?? []), text]),
   read,
 })
 

@@ -6,16 +6,12 @@ import type { OptionsOf } from './flags.ts'
 import { UsageError, choice } from './options.ts'
 import { FINE, type Terminal } from './terminal.ts'
 
-export const schemaCommand = (
-  options: OptionsOf<'schema'>,
-  { out, host }: Terminal,
-  given: string,
-): number => {
+export const schemaCommand = (flags: OptionsOf<'schema'>, { out, host }: Terminal, given: string): number => {
   const what = choice('events', 'openapi')(given, host.env)
   if (what._tag === 'Left') throw new UsageError(`WHAT ${what.left}`)
   const makers = {
     events: () => jsonSchemaOf(Event),
-    openapi: () => openApiOf(options),
+    openapi: () => openApiOf(flags),
   }
   const made = makers[what.right]()
   // The codecs of headrace say what they take; a test makes both.

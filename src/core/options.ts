@@ -104,15 +104,12 @@ export const guarded = <A>(
     )
   })
 
+const MAX = Number.MAX_SAFE_INTEGER
+
 /** A whole number of a unit, which may be empty. */
-export const wholeNumber = (
-  unit: string,
-  min: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): Option<number> => {
+export const wholeNumber = (unit: string, min: number, max: number = MAX): Option<number> => {
   const what = unit === '' ? 'a whole number' : `a whole number of ${unit}`
-  const range =
-    max === Number.MAX_SAFE_INTEGER ? `from ${String(min)}` : `from ${String(min)} to ${String(max)}`
+  const range = max === MAX ? `from ${String(min)}` : `from ${String(min)} to ${String(max)}`
   const is = (value: unknown): value is number =>
     typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
   return guarded(`${what} ${range}`, is, shownValue)
@@ -158,12 +155,9 @@ export const oneOf = <A extends string | number | boolean>(...values: ReadonlyAr
     shownValue,
   )
 
-/** An object of the host, known by its methods. `wanted` is for the message: `a Clock`. */
-export const methods = <A extends object>(
-  wanted: string,
-  ...names: ReadonlyArray<keyof A & string>
-): Option<A> =>
-  guarded(`${wanted}, an object with ${names.join(', ')}`, (value): value is A => hasFunctions(value, names))
+/** An object of the host, known by its methods. `what` is for the message: `a Clock`. */
+export const methods = <A extends object>(what: string, ...all: ReadonlyArray<keyof A & string>): Option<A> =>
+  guarded(`${what}, an object with ${all.join(', ')}`, (value): value is A => hasFunctions(value, all))
 
 /** The clock of the host, or a virtual one. */
 export const clockOption: Option<Clock> = methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')

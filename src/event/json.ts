@@ -5,7 +5,7 @@
  */
 
 import * as t from 'io-ts'
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { types } from 'node:util'
+import { isDate } from 'node:util/types'
 import { kindOf } from '../core/json.ts'
 
 /** The form of events, on every day but the 29th of February: most timestamps need no more than this test. */
@@ -40,7 +40,7 @@ const parseTimestamp = (text: string): string | undefined => {
 
 /** The instant of a real `Date`, NaN if it has none; undefined for everything else. */
 const millisOf = (value: unknown): number | undefined =>
-  types.isDate(value) ? Date.prototype.getTime.call(value) : undefined
+  isDate(value) ? Date.prototype.getTime.call(value) : undefined
 
 /** The timestamp of a `Date` or an ISO 8601 string with a zone; else undefined. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {

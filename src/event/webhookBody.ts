@@ -10,11 +10,8 @@ import { map, valueOr } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { closedRecord, members, type Forwarded, type KeysOf } from './model.ts'
 
-const versioned = <const R extends t.Props, const O extends t.Props>(
-  name: string,
-  required: R,
-  optional: O,
-) => closedRecord(name, { version: t.literal(1), ...required }, optional)
+const versioned = <const R extends t.Props, const O extends t.Props>(name: string, required: R, other: O) =>
+  closedRecord(name, { version: t.literal(1), ...required }, other)
 
 const [{ previousId, userId, ...alias }, aliasOptional] = members.alias
 

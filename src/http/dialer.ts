@@ -1,7 +1,7 @@
-import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import type { Cancel, Clock } from '../core/clock.ts'
-import type { Guard } from './egress.ts'
+import { isIP, type Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
 import { secureContextOf, tlsModule, type TlsOptions } from './tls.ts'
 
@@ -12,7 +12,8 @@ const KEEP_ALIVE_PROBE_MS = 60_000
 
 const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOptions): (() => Socket) => {
   const port = Number(url.port)
-  if (url.protocol !== 'https:') return () => connectPlain({ host, port: port || 80, lookup })
+  if (url.protocol !== 'https:')
+    return () => process.getBuiltinModule('node:net').connect({ host, port: port || 80, lookup })
   let secureContext: SecureContext | undefined
   let session: Buffer | undefined
   return () => {

@@ -6,7 +6,6 @@
  */
 
 import { createHash } from 'node:crypto'
-import { inspect } from 'node:util'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import { checked, decodeOptions, option, optional, optionalKey, strict } from '../core/options.ts'
@@ -184,7 +183,10 @@ export const withoutCredentials = <A extends Credentials>(settings: A): A => {
     ...(tls && { tls: HIDDEN }),
   }
   const show = { value: () => shown }
-  return Object.defineProperties({ ...settings }, { toJSON: show, [inspect.custom]: show })
+  return Object.defineProperties(
+    { ...settings },
+    { toJSON: show, [Symbol.for('nodejs.util.inspect.custom')]: show },
+  )
 }
 
 export const secretOption: Option<Secret> = option('a secret', (value) => {

@@ -1,6 +1,4 @@
-import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
-import { Resolver } from 'node:dns/promises'
-import { readFile } from 'node:fs/promises'
+import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import { isRecord } from '../core/json.ts'
 
 type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
@@ -13,6 +11,7 @@ const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\driver
 /** Whether name servers may differ from the system: for a name without a dot, or of the hosts file. */
 const isLocalName = async (name: string, hostsFile: string): Promise<boolean> => {
   if (!name.includes('.')) return true
+  const { readFile } = process.getBuiltinModule('node:fs/promises')
   const hosts = await readFile(hostsFile, 'latin1').catch(() => '')
   return hosts.toLowerCase().split(/\s+/).includes(name.toLowerCase())
 }
@@ -29,12 +28,11 @@ const isSilent = (answer: PromiseSettledResult<unknown>): boolean =>
 /** The answer of the name servers, by c-ares, which needs no thread. */
 const askNameServers = async (name: string): Promise<ReadonlyArray<LookupAddress> | 'silent'> => {
   // Made for each look-up: the name servers of the machine may change.
+  const { Resolver } = process.getBuiltinModule('node:dns/promises')
   const resolver = new Resolver(TIMEOUTS)
   const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  const found = answers.flatMap((answer, at) =>
-    answer.status === 'rejected'
-      ? []
-      : answer.value.map((address) => ({ address, family: at === 0 ? 4 : 6 })),
+  const found = answers.flatMap((answer, v6) =>
+    answer.status === 'rejected' ? [] : answer.value.map((address) => ({ address, family: v6 ? 6 : 4 })),
   )
   return found.length === 0 && answers.some(isSilent) ? 'silent' : found
 }
@@ -75,5 +73,7 @@ export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
   }
 }
 
-/** Of the whole process. */
-export const lookup = makeLookup(systemLookup, HOSTS_FILE)
+/** Of the whole process. Node's modules of the network are loaded when they are needed: that takes 5 ms. */
+export const lookup = makeLookup((...given) => {
+  process.getBuiltinModule('node:dns').lookup(...given)
+}, HOSTS_FILE)

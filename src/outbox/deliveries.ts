@@ -173,10 +173,7 @@ export const deliveries = <A, D>(
     const isPartly = members?.length === entries.length
     if (members !== undefined && !isPartly) {
       const lengths = `${String(members.length)} members for ${String(entries.length)} items`
-      defect(
-        sink.name,
-        new Error(`PartlyFailed has ${lengths}: give one Either for each item, in their order`),
-      )
+      defect(sink.name, new Error(`PartlyFailed has ${lengths}: give one Either for each item, in order`))
     }
     // One random number for the delivery, so that entries that failed together are retried together.
     let drawn: number | undefined

@@ -1,6 +1,6 @@
 import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { scheduleSafely, systemClock, type Clock } from '../core/clock.ts'
+import { scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
@@ -9,7 +9,9 @@ import type { Outbox } from './outbox.ts'
 export const STORE_RETRY_DELAY = 1_000
 
 interface OpenCall extends Link<OpenCall> {
-  readonly fail: (error: Error) => void
+  readonly until: number
+  readonly slow: (error: Error) => void
+  readonly reject: (error: unknown) => void
 }
 
 export type StoreLimit = ReturnType<typeof storeLimit>
@@ -19,6 +21,33 @@ export const storeLimit = (limit = 30_000) => {
   // A linked list: a Set keeps answered calls, and their items, until a full garbage collection.
   const open = linkedList<OpenCall>()
   let given: Error | undefined
+  /** One timer, for the oldest call: with a timer for each an event over lmdb took 1 µs more. */
+  let cancel: Cancel | undefined
+
+  const end = (call: OpenCall): boolean => {
+    const wasOpen = open.remove(call)
+    if (open.size() === 0) {
+      cancel?.()
+      cancel = undefined
+    }
+    return wasOpen
+  }
+  const fail = (call: OpenCall, error: unknown): void => {
+    if (end(call)) call.reject(error)
+  }
+  const failSlow = (): void => {
+    cancel = undefined
+    const now = systemClock.monotonic()
+    for (let call = open.oldest(); call !== undefined; call = open.oldest()) {
+      if (call.until > now) return startTimer(call.until - now)
+      const error = new Error(`the store did not answer within ${String(limit)} ms`)
+      call.slow(error)
+      fail(call, error)
+    }
+  }
+  const startTimer = (delay: number): void => {
+    cancel ??= systemClock.schedule(delay, failSlow)
+  }
 
   return {
     /**
@@ -31,27 +60,20 @@ export const storeLimit = (limit = 30_000) => {
       slow: (error: Error) => void = constVoid,
     ): Promise<T> =>
       new Promise<T>((resolve, reject) => {
-        const end = (): boolean => {
-          cancel()
-          return open.remove(call)
-        }
-        const fail = (error: Error): void => {
-          if (end()) reject(error)
-        }
-        const call: OpenCall = { fail, older: undefined, newer: undefined }
-        const cancel = systemClock.schedule(limit, () => {
-          const error = new Error(`the store did not answer within ${String(limit)} ms`)
-          slow(error)
-          fail(error)
-        })
+        const until = systemClock.monotonic() + limit
+        const call: OpenCall = { until, slow, reject, older: undefined, newer: undefined }
         open.push(call)
-        if (given !== undefined) fail(given)
-        Promise.resolve(answer).then((value) => (end() ? resolve(value) : late(value)), fail)
+        startTimer(limit)
+        if (given !== undefined) fail(call, given)
+        Promise.resolve(answer).then(
+          (value) => (end(call) ? resolve(value) : late(value)),
+          (error: unknown) => fail(call, error),
+        )
       }),
     /** Fails every open call, and each later one that is not answered at once. */
     giveUp: (error: Error): void => {
       given = error
-      for (let call = open.oldest(); call !== undefined; call = open.oldest()) call.fail(error)
+      for (let call = open.oldest(); call !== undefined; call = open.oldest()) fail(call, error)
     },
   }
 }
@@ -67,7 +89,8 @@ export const opening = (
   failed: (error: unknown) => void,
 ) => {
   let state: 'opens' | 'open' | 'closed' = outbox.opened === undefined ? 'open' : 'opens'
-  const limit = storeLimit()
+  const tries = storeLimit()
+  const calls = storeLimit()
   let cancel = nothingToCancel
   let resolve = constVoid
   const isOpen = new Promise<void>((done) => {
@@ -84,7 +107,7 @@ export const opening = (
   const ask = (): void => {
     const answer = Promise.resolve().then(() => outbox.opened?.())
     // An answer that comes too late counts all the same.
-    limit
+    tries
       .inTime(answer, succeeded)
       .then(succeeded)
       .catch((error: unknown) => {
@@ -98,7 +121,7 @@ export const opening = (
     isOpen: (): boolean => state === 'open',
     /** Makes a call when it is open. Rejects if that takes too long, or it is closed, and does not call. */
     whenOpen: <T>(call: () => Awaitable<T>): Awaitable<T> =>
-      state === 'open' ? call() : limit.inTime(isOpen, constVoid, failed).then(call),
+      state === 'open' ? call() : calls.inTime(isOpen, constVoid, failed).then(call),
     /** Fails the calls that wait. It opens no more. */
     stop: (): void => {
       if (state !== 'opens') return
@@ -106,7 +129,8 @@ export const opening = (
       cancel()
       const error = new Error('it was closed before the store was open')
       failed(error)
-      limit.giveUp(error)
+      tries.giveUp(error)
+      calls.giveUp(error)
     },
   }
 }

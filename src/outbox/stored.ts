@@ -72,29 +72,28 @@ export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A
 export const aboutCorrupt = (at: number): string => aboutJson({ at })
 
 /** Only the functions above write it. */
-const aboutIn = (about: string): About => JSON.parse(about) as About
+const aboutIn = (about: string | null): About => (about ? (JSON.parse(about) as About) : {})
+
+/** An item as it is stored: a text, and what headrace knows of it; '' and null say nothing. @inline */
+export interface StoredRecord {
+  readonly id: string | number
+  readonly text: string
+  readonly about: string | null
+}
 
 /** The entry in a record. Undefined if it cannot be read: end it with `aboutCorrupt`. */
-export const entryIn = <A>(
-  codec: ItemCodec<A>,
-  id: string,
-  text: string,
-  about: string,
-): Entry<A> | undefined =>
+export const entryIn = <A>(codec: ItemCodec<A>, { id, text, about }: StoredRecord): Entry<A> | undefined =>
   valueOr(undefined, () => {
-    const { firstAttemptAt, progress } = about === '' ? {} : aboutIn(about)
-    return { id, item: codec.fromText(text), firstAttemptAt, progress }
+    const { firstAttemptAt, progress } = aboutIn(about)
+    return { id: String(id), item: codec.fromText(text), firstAttemptAt, progress }
   })
 
 /** The dead letter in a record. One that cannot be read is corrupt. */
-export const deadLetterIn = <A>(
-  codec: ItemCodec<A>,
-  id: string,
-  text: string,
-  about: string,
-): DeadLetter<A> => {
+export const deadLetterIn = <A>(codec: ItemCodec<A>, record: StoredRecord): DeadLetter<A> => {
+  const { text, about } = record
+  const id = String(record.id)
   const { id: entryId = id, at = 0, outcome } = valueOr<About, About>({}, () => aboutIn(about))
-  const entry = outcome && entryIn(codec, entryId, text, about)
+  const entry = outcome && entryIn(codec, { id: entryId, text, about })
   if (entry === undefined) return { id, at, reason: 'corrupt', raw: text }
   // With its item it is the outcome that `aboutDead` was given.
   return { id, at, reason: 'ended', entry, outcome: { ...outcome, item: entry.item } as Outcome<A> }

@@ -84,7 +84,7 @@ describe('deliver with a batch', () => {
     )
     give('a', 'b', 'c')
     clock.tick(60_000)
-    const words = 'PartlyFailed has 2 members for 3 items: give one Either for each item, in their order'
+    const words = 'PartlyFailed has 2 members for 3 items: give one Either for each item, in order'
     expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([{ error: new Error(words) }])
     expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c'])
   })

@@ -20,10 +20,11 @@ let clock = virtualClock()
 const own = new AsyncLocalStorage<boolean>()
 aroundEach(async (run) => {
   clock = virtualClock()
-  const { schedule } = systemClock
-  const spy = vi.spyOn(systemClock, 'schedule')
-  spy.mockImplementation((...given) => (own.getStore() ? clock.schedule(...given) : schedule(...given)))
-  await own.run(true, run).finally(() => spy.mockRestore())
+  const { ...machine } = systemClock
+  const here = () => (own.getStore() ? clock : machine)
+  vi.spyOn(systemClock, 'schedule').mockImplementation((...given) => here().schedule(...given))
+  vi.spyOn(systemClock, 'monotonic').mockImplementation(() => here().monotonic())
+  await own.run(true, run).finally(() => vi.restoreAllMocks())
 })
 
 /** How `opened` is answered: when, and whether it is open then. The last is repeated. */

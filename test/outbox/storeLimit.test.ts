@@ -28,6 +28,7 @@ describe('a store that hangs', () => {
   beforeEach(() => {
     machine = virtualClock()
     vi.spyOn(systemClock, 'schedule').mockImplementation(machine.schedule)
+    vi.spyOn(systemClock, 'monotonic').mockImplementation(machine.monotonic)
   })
   afterEach(() => vi.restoreAllMocks())
   const LIMIT = 30_000

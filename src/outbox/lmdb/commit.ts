@@ -8,7 +8,7 @@ import { constVoid, isLeft, isRight, left, right, type Either } from '../../core
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
-import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull, type Counts, type Store } from './store.ts'
+import { COUNTERS_KEY, NO_COUNTERS, countersIn, roomOnDisk, type Counts, type Store } from './store.ts'
 
 interface Commit {
   readonly grows: boolean
@@ -16,6 +16,15 @@ interface Commit {
 }
 
 type Done = Either<Error, unknown>
+
+const answerOf = (done: Done): unknown => {
+  if (isLeft(done)) throw done.left
+  return done.right
+}
+
+/** More than a commit takes: a list has at most 1 MB. */
+const COMMIT_BYTES = 4 * 1_048_576
+const MAX_UNCHECKED = 15
 
 const WAIT_FOR_ROOM = 'new items are refused until there is room'
 
@@ -40,6 +49,14 @@ export const groupCommit = (store: Store, timeout?: number) => {
   let isEnded = false
   let hung: Error | undefined
   const isHung = (): boolean => hung !== undefined
+  /** Commits until the disk is asked for its room again. To ask took 1 % of a delivery. */
+  let unchecked = 0
+  const isNearlyFull = (): boolean => {
+    if (unchecked-- > 0) return false
+    const room = roomOnDisk(path)
+    unchecked = Math.min(MAX_UNCHECKED, Math.floor(room / COMMIT_BYTES))
+    return room < 0
+  }
 
   /** After a failed write of the last page lmdb never answers again, even when the disk is sound. */
   const hangs = (): void => {
@@ -56,7 +73,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
       const committed = env.childTransaction(() => {
         let isTight: boolean | undefined
         applied = take().map(({ grows, apply }) =>
-          grows && (isTight ??= isNearlyFull(path))
+          grows && (isTight ??= isNearlyFull())
             ? left(new Error(`the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`))
             : right(apply(draft)),
         )
@@ -97,18 +114,11 @@ export const groupCommit = (store: Store, timeout?: number) => {
      * that it concerns. `grows`: the write is refused while the disk is nearly full, which leaves room for
      * writes that end items.
      */
-    write: async <T>(
-      count: number,
-      grows: boolean,
-      apply: (counters: Counts) => () => T,
-      bytes = 0,
-    ): Promise<T> => {
-      if (isEnded || hung !== undefined) throw hung ?? new Error(`the outbox in ${path} is closed`)
-      const answer = await commits.ask({ grows, apply }, count, bytes)
-      if (isLeft(answer)) throw answer.left
-      // Only this `apply` answers at its place.
-      return answer.right as T
-    },
+    write: <T>(count: number, grows: boolean, apply: (counters: Counts) => () => T, bytes = 0): Promise<T> =>
+      isEnded || hung !== undefined
+        ? Promise.reject(hung ?? new Error(`the outbox in ${path} is closed`))
+        : // Only this `apply` answers at its place.
+          (commits.ask({ grows, apply }, count, bytes).then(answerOf) as Promise<T>),
     /** As they were last synced. */
     counters: (): Readonly<Counts> => counters,
     /**

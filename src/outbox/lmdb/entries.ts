@@ -258,13 +258,14 @@ export const storedEntries = <A>(
      * Adds items, and in the same transaction writes `beside`; the function that it returns runs after the
      * sync.
      */
-    enqueue: async (
+    enqueue: (
       offers: ReadonlyArray<Offer<A>>,
       beside: () => () => void,
     ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
-      const refusals = offers.flatMap(({ item, size }) => refusalOf(commits.counters(), item, size) ?? [])
+      const refusal = ({ item, size }: Offer<A>) => refusalOf(commits.counters(), item, size)
       // A full store is not asked again.
-      if (refusals.length === offers.length) return refusals.map(left)
+      if (offers.every(refusal))
+        return Promise.resolve(offers.flatMap((each) => refusal(each) ?? []).map(left))
       const length = offers.reduce((sum, { text }) => sum + text.length, 0)
       const add = (counters: Counts) => {
         const added: Array<Fresh<A>> = []

@@ -78,7 +78,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
     keeps: () => true,
     enqueue: async (items, { bookmark } = {}) => {
       const offers = items.map((item) => offerOf(codec, item))
-      return entries.enqueue(offers, () => (bookmark === undefined ? constVoid : put(bookmark)))
+      return await entries.enqueue(offers, () => (bookmark === undefined ? constVoid : put(bookmark)))
     },
     lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
     retries: entries.retries,

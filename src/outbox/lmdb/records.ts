@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { crc32 } from 'node:zlib'
 import { aboutCorrupt, deadLetterIn, entryIn } from '../stored.ts'
 import type { DeadLetter, Entry, ItemCodec } from '../outbox.ts'
 
@@ -18,9 +17,13 @@ const BYTES_PER_UNIT = 3
 /** Memory for one record after the other: an allocation for each was measurable. */
 const writeBuffer = Buffer.allocUnsafeSlow(65_536)
 
+let crc32: ((bytes: DataView) => number) | undefined
+
 /** A DataView is the cheapest view of bytes to make (measured). */
 const checksum = ({ buffer, byteOffset, length }: Buffer): number =>
-  crc32(new DataView(buffer, byteOffset + SIZE_AT, length - SIZE_AT))
+  (crc32 ??= process.getBuiltinModule('node:zlib').crc32)(
+    new DataView(buffer, byteOffset + SIZE_AT, length - SIZE_AT),
+  )
 
 const sealed = (bytes: Buffer, size: number, aboutLength: number): Buffer => {
   bytes.writeDoubleLE(size, SIZE_AT)
@@ -72,10 +75,10 @@ const readRecord = <T>(record: Buffer, read: (text: string, about: string) => T)
 
 /** The entry in a record; undefined if it cannot be read. */
 export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined =>
-  readRecord(record, (text, about) => entryIn(codec, String(number), text, about))
+  readRecord(record, (text, about) => entryIn(codec, { id: number, text, about }))
 
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
   const id = String(number)
-  const read = readRecord(record, (text, about) => deadLetterIn(codec, id, text, about))
+  const read = readRecord(record, (text, about) => deadLetterIn(codec, { id, text, about }))
   return read ?? { id, at: 0, reason: 'corrupt', raw: rawOf(record) }
 }

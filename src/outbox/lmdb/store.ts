@@ -70,11 +70,11 @@ export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counts | undefined =>
 /** Bytes of free space on the disk below which no new items are taken. */
 const RESERVED_SPACE = 8 * 1_048_576
 
-/** Whether the disk has no room for new items; false if the file system does not say. */
-export const isNearlyFull = (path: string): boolean =>
-  valueOr(false, () => {
+/** The bytes of the disk for new items, negative without room; Infinity if the file system does not say. */
+export const roomOnDisk = (path: string): number =>
+  valueOr(Infinity, () => {
     const { bavail, blocks, bsize } = statfsSync(path)
-    return blocks > 0 && bavail * bsize < RESERVED_SPACE
+    return blocks > 0 ? bavail * bsize - RESERVED_SPACE : Infinity
   })
 
 /** `permissionsMode` is missing in the types of lmdb. */
@@ -160,7 +160,7 @@ const checkFiles = (path: string): void => {
     accessSync(data, constants.R_OK | constants.W_OK)
     const fault = fileFault(data)
     if (fault !== undefined) throw badFile(path, fault)
-  } else if (isNearlyFull(path)) throw noSpace(path)
+  } else if (roomOnDisk(path) < 0) throw noSpace(path)
   const found = statSync(locks, { throwIfNoEntry: false })
   if (found === undefined || found.size === 0) writeFileSync(locks, Buffer.alloc(LOCKS_SIZE), { mode: 0o600 })
   else accessSync(locks, constants.R_OK | constants.W_OK)
@@ -188,8 +188,7 @@ const MAX_KEYS = 50_000
 const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolean => {
   // lmdb does not type its statistics.
   const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount
-  const lastOf = (tree: Lmdb.Database<Buffer, number>) =>
-    [...tree.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+  const last = (tree: Lmdb.Database<Buffer, number>) => [...tree.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   const numbers = new Set<unknown>()
   const isNew = (number: number): boolean => {
     const isKnown = numbers.has(number)
@@ -199,8 +198,8 @@ const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolea
   return (
     sizeOf(fresh) + sizeOf(retries) === counters.waiting &&
     sizeOf(dead) === counters.dead &&
-    lastOf(fresh) <= counters.lastItem &&
-    lastOf(dead) <= counters.lastDead &&
+    last(fresh) <= counters.lastItem &&
+    last(dead) <= counters.lastDead &&
     [...fresh.getKeys({ limit: MAX_KEYS })].every((key) => isNew(key) && fresh.doesExist(key)) &&
     [...retries.getKeys({ limit: MAX_KEYS })].every(
       (key) => Number.isFinite(key[0]) && isNew(key[1]) && retries.doesExist(key),

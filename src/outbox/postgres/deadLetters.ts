@@ -9,14 +9,16 @@ const entryHere = <A>(entry: Entry<A>, { fromServer }: Worker): Entry<A> => {
   return at === undefined ? entry : { ...entry, firstAttemptAt: fromServer(at) }
 }
 
+const storedRow = ({ id, item: text, about }: LeasedRow | DeadRow) => ({ id, text, about })
+
 /** The entry of a row; undefined if the codec cannot read it. */
 export const entryOf = <A>(codec: ItemCodec<A>, me: Worker, row: LeasedRow): Entry<A> | undefined => {
-  const entry = entryIn(codec, row.id, row.item, row.about ?? '')
+  const entry = entryIn(codec, storedRow(row))
   return entry && entryHere(entry, me)
 }
 
 const deadLetterOf = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLetter<A> => {
-  const letter = deadLetterIn(codec, row.id, row.item, row.about ?? '')
+  const letter = deadLetterIn(codec, storedRow(row))
   const at = me.fromServer(Number(row.at))
   return letter.reason === 'ended' ? { ...letter, at, entry: entryHere(letter.entry, me) } : { ...letter, at }
 }

@@ -133,11 +133,8 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
       statement: 'A batch has at most the messages and bytes that are allowed, and its body is what it says.',
       check: ({ batches }, { limits: { size, maxBatchBytes } }) => {
         for (const batch of batches) {
-          const [count, body] = [batch.members.length, bodyOf(batch, 0)]
-          holds(
-            count > 0 && count <= size && batch.byteLength <= maxBatchBytes,
-            `${String(count)} in ${body}`,
-          )
+          const [n, body] = [batch.members.length, bodyOf(batch, 0)]
+          holds(n > 0 && n <= size && batch.byteLength <= maxBatchBytes, `${String(n)} in ${body}`)
           same(Buffer.byteLength(body), batch.byteLength)
           const members = batch.members.map(({ text }) => text).join()
           holds(body.startsWith(`{"batch":[${members}],`), `${body} does not hold ${members}`)

@@ -208,6 +208,8 @@ const sendings = (happened: ReadonlyArray<Happened>) =>
     what === 'sent' ? items.map((item) => ({ item, sink, before: happened.slice(0, n) })) : [],
   )
 
+const pipelineOptions = strict({ item: optional(func()), keyOf: optional(func()) })
+
 /**
  * The laws of a pipeline of yours, from its source to its sink. The sink that they give is in memory: it
  * answers, refuses, fails, hangs for 5 s and throws, as a script says. Give it to `deliver` in place of the
@@ -230,11 +232,7 @@ export const pipelineLaws = <P>(
   pipeline: Pipeline<P>,
   options: PipelineLawOptions = {},
 ): ReadonlyArray<Law> => {
-  checkOptions(
-    'options of pipelineLaws',
-    strict({ item: optional(func()), keyOf: optional(func()) }),
-    options,
-  )
+  checkOptions('options of pipelineLaws', pipelineOptions, options)
   const { item = markedCall, keyOf } = options
   const laws = lawsOver('pipeline', inputOf(item(MARK)), (input, run) => playPipeline(pipeline, input, run), {
     'ends-once': {
