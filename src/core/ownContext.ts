@@ -18,13 +18,14 @@ export const ownContext = (): OwnContext => {
     resource.runInAsyncScope(f, undefined, first, second)
 }
 
-const now = Promise.resolve()
+const resolved = Promise.resolve()
+const inMicrotask = (run: () => void): unknown => resolved.then(run)
 
 /**
- * A function that has `task` run in a microtask, in the part's context: once for all calls of a turn. So a
- * call of the host starts nothing on the host's stack, which may be near its end.
+ * A function that has `task` run `later`, by default in a microtask, in the part's context: once for all
+ * calls until then. So a call of the host starts nothing on the host's stack, which may be near its end.
  */
-export const inMicrotask = (own: OwnContext, task: () => void): (() => void) => {
+export const onceSoon = (own: OwnContext, task: () => void, later = inMicrotask): (() => void) => {
   let isAsked = false
   const run = (): void => {
     isAsked = false
@@ -32,7 +33,7 @@ export const inMicrotask = (own: OwnContext, task: () => void): (() => void) => 
   }
   return () => {
     if (isAsked) return
-    void now.then(run)
+    later(run)
     // Last, because the lines above may throw.
     isAsked = true
   }

@@ -7,7 +7,7 @@
 import { steady, type Clock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
 import { counters, type Outcome, type Totals } from '../core/outcome.ts'
-import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
+import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
@@ -157,7 +157,7 @@ export const ledger = <A>(
     if (entry !== undefined) barrier.ended(entry.id)
     if (entry !== undefined) waits.ended(entry.id)
   }
-  const reportDrops = inMicrotask(own, () => {
+  const reportDrops = onceSoon(own, () => {
     endedAt = now()
     for (const drop of drops.splice(0)) reports.take(tell, drop)
     changed()

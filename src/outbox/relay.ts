@@ -16,7 +16,7 @@ import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { alarm, isTurnOver, nextTurn } from '../core/clock.ts'
 import { refused, type Failure } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
-import { inMicrotask, ownContext } from '../core/ownContext.ts'
+import { onceSoon, ownContext } from '../core/ownContext.ts'
 import { closed, type Closed, type Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { lateEnd } from './decide.ts'
@@ -208,7 +208,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     look()
   }
   const pollNow = (): void => own(poll)
-  const pollSoon = isSynchronous ? pollNow : inMicrotask(own, poll)
+  const pollSoon = isSynchronous ? pollNow : onceSoon(own, poll)
   // That an item starts is no change.
   const lookSoon = isSynchronous ? (): void => own(look) : pollSoon
   /** The store may have more new entries than are known. */

@@ -1,7 +1,7 @@
 import { constVoid } from '../core/either.ts'
 import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
-import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
-import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
+import { nextTurn, scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
+import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Ack, Entry, Nack, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
@@ -66,10 +66,13 @@ export const storeWrites = <A>(
     }
     whenAnswered(ask, () => settle(write, true), writeFailed)
   }
-  const attemptSoon = inMicrotask(own, () => {
+  const attemptAll = (): void => {
     if (acks.length > 0) attempt(acks.splice(0))
     if (nacks.length > 0) attempt(nacks.splice(0))
-  })
+  }
+  // Sockets answer in microtasks of their own, but in one turn. A virtual clock waits for no turn.
+  const isMachine = clock.monotonic === systemClock.monotonic
+  const attemptSoon = onceSoon(own, attemptAll, isMachine ? nextTurn : undefined)
 
   return {
     unsaved,

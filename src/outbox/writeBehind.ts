@@ -11,7 +11,7 @@ import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { fullIn, type Bounds, type Full } from '../core/refusal.ts'
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
-import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
+import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
 import { newEntry, type Entry, type Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
@@ -113,7 +113,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       work().poll()
     }
   }
-  const storeSoon = inMicrotask(own, () => void storeAll())
+  const storeSoon = onceSoon(own, () => void storeAll())
 
   /** A store may hand out items that it has not confirmed yet: then it has them. */
   const noteStored = (leased: ReadonlyArray<Entry<A>>): void => {

@@ -48,21 +48,18 @@ describe('a web request with chunks', () => {
   })
 })
 
-it.each(['before', 'while'])(
-  'a web request that hangs ends when it is aborted %s it is read',
-  async (when) => {
-    const abort = new AbortController()
-    const cancel = vi.fn()
-    const body = new ReadableStream({ cancel })
-    if (when === 'before') abort.abort()
-    const { collector } = open({ clock: virtualClock() })
-    const answer = collector.handle(new Request(streamed(body), { signal: abort.signal }))
-    await turns()
-    abort.abort()
-    expect((await answer).status).toBe(503)
-    expect(cancel).toHaveBeenCalledOnce()
-  },
-)
+it.each(['before', 'while'])('a web request that hangs ends when aborted %s it is read', async (when) => {
+  const abort = new AbortController()
+  const cancel = vi.fn()
+  const body = new ReadableStream({ cancel })
+  if (when === 'before') abort.abort()
+  const { collector } = open({ clock: virtualClock() })
+  const answer = collector.handle(new Request(streamed(body), { signal: abort.signal }))
+  await turns()
+  abort.abort()
+  expect((await answer).status).toBe(503)
+  expect(cancel).toHaveBeenCalledOnce()
+})
 
 it.each(['utf8', 'latin1'] as const)('a Node request after setEncoding(%s) is accepted', async (encoding) => {
   const { collector, ids } = open()

@@ -74,21 +74,18 @@ it('the six calls of @segment/analytics-node arrive, rightly typed, and come out
   expect(here.collector.stats()).toMatchObject({ received: 6, accepted: 6, answers: { 200: 2 } })
 })
 
-it.each([true, false])(
-  'the six calls of @rudderstack/rudder-sdk-node arrive, compressed: %s',
-  async (gzip) => {
-    const here = await start()
-    const client = new RudderAnalytics('wk', { dataPlaneUrl: here.server.url, flushAt: 3, gzip })
-    const answers: unknown[] = []
-    const more = { context, originalTimestamp: when }
-    const heard = (error?: unknown): void => void answers.push(error)
-    for (const kind of kinds) client[kind]({ ...calls[kind], ...more } as never, heard)
-    while (answers.length < 6) {
-      await client.flush()
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await check(here, 'analytics-node')
-    expect(answers.filter((error) => error !== undefined && error !== null)).toEqual([])
-    expect(here.collector.stats()).toMatchObject({ received: 6, accepted: 6, refused: 0 })
-  },
-)
+it.each([true, false])('six calls of @rudderstack/rudder-sdk-node arrive, compressed: %s', async (gzip) => {
+  const here = await start()
+  const client = new RudderAnalytics('wk', { dataPlaneUrl: here.server.url, flushAt: 3, gzip })
+  const answers: unknown[] = []
+  const more = { context, originalTimestamp: when }
+  const heard = (error?: unknown): void => void answers.push(error)
+  for (const kind of kinds) client[kind]({ ...calls[kind], ...more } as never, heard)
+  while (answers.length < 6) {
+    await client.flush()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await check(here, 'analytics-node')
+  expect(answers.filter((error) => error !== undefined && error !== null)).toEqual([])
+  expect(here.collector.stats()).toMatchObject({ received: 6, accepted: 6, refused: 0 })
+})

@@ -1,17 +1,18 @@
 /** How often a relay calls its outbox, and how often that calls a store behind group commits. */
 import { right } from 'fp-ts/lib/Either.js'
+import { from, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { standard } from '../../src/policy/index.ts'
-import type { Verdict } from '../../src/index.ts'
+import * as root from '../../src/index.ts'
 import { batched } from '../../src/outbox/batched.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { event, open } from '../client/virtual.ts'
 
-const yes: Verdict = right({ sink: 'scripted' })
+const yes: root.Verdict = right({ sink: 'scripted' })
 
 /** An outbox over a store that takes 1 ms for a call, as that of a server: each kind of call is one list at a time. */
 const overServer = <A>(inner: Outbox<A>, clock: VirtualClock, called: () => void): Outbox<A> => {
@@ -78,6 +79,21 @@ it('a client asks its outbox with one list for a turn, for each batch one lease 
   await clock.advance(10)
   expect(client.stats()).toMatchObject({ delivered: 1_000, batches: 50 })
   expect(calls).toEqual({ enqueue: 1, lease: 50, ack: 50, nack: 0 })
+})
+
+it('by the clock of the machine the results of a turn are one list, each from its own microtask', async () => {
+  const inner = memoryOutbox<number>()
+  const lists: number[] = []
+  const ack: typeof inner.ack = async (list) => {
+    lists.push(list.length)
+    await inner.ack(list)
+  }
+  const answers = root.sink<number>('answers', () => new Promise((resolve) => setImmediate(resolve)))
+  const delivered = from([1, 2, 3, 4, 5].map((n) => right(n))).pipe(
+    root.deliver(answers, { outbox: { ...inner, ack } }),
+  )
+  await lastValueFrom(delivered, { defaultValue: undefined })
+  expect(lists).toEqual([1, 4])
 })
 
 it('a store that answers later gets the results of a turn as one list, and halves of a list that failed', async () => {
