@@ -99,9 +99,7 @@ export const createCollector = (
   const onAnswered = (status: number): void => {
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
-  const ingesting = ingester(options, isClosing, (event) =>
-    onEvent({ ...event, at: now(), from: 'collector' }),
-  )
+  const ingesting = ingester(options, isClosing, (told) => onEvent({ ...told, at: now(), from: 'collector' }))
 
   const limits = bodyLimits(clock, options.uploadTimeout, maxBatchBytes, maxUploadBytes)
   const failed = defectIn('the collector')

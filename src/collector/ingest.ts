@@ -154,21 +154,19 @@ const messageEncoder = (
   return (message, batch) => {
     try {
       const encode = batch.owned ? encodeOwned : encodeCopy
-      let encoded = encode(withBatchFields(message, batch), batch.headers)
-      if (isLeft(encoded)) {
+      let made = encode(withBatchFields(message, batch), batch.headers)
+      if (isLeft(made)) {
         // Only here, because it is rare.
         const present = withoutNulls(message)
-        if (present !== undefined) encoded = encode(withBatchFields(present, batch), batch.headers)
-        if (isLeft(encoded)) return left({ ...encoded.left, input: message })
+        if (present !== undefined) made = encode(withBatchFields(present, batch), batch.headers)
+        if (isLeft(made)) return left({ ...made.left, input: message })
       }
-      const { event } = encoded.right
+      const { event } = made.right
       if (event.type === 'delete' && batch.type !== 'delete')
         return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
-      const size = sizeOf(message, encoded.right, maxMessageBytes, batch)
+      const size = sizeOf(message, made.right, maxMessageBytes, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
-      return size > maxMessageBytes
-        ? left(tooLarge(message, maxMessageBytes, size, event.messageId))
-        : encoded
+      return size > maxMessageBytes ? left(tooLarge(message, maxMessageBytes, size, event.messageId)) : made
     } catch {
       // A getter of a message from code may throw.
       return wrong(message, '', 'could not be read: give plain data')

@@ -30,8 +30,8 @@ const SHOWN = 12
 const UNWELL = 0.05
 /** Ids in a second that are copied. More are held for a short time, and a copy costs as a step does. */
 const MAX_COPIES = 100
-/** Accepted events in a second that get a story. Of those behind them only failures are told. */
-const MAX_STORIES = 10_000
+/** Accepted events in a second that get a story, which costs 2 µs. Of the others only failures are told. */
+const MAX_STORIES = 1_000
 
 /** Counts of these for each second: rings, one behind the other. */
 const [ACCEPTED, DELIVERED, DIED, ATTEMPTS, FAILED] = [0, SECONDS, 2 * SECONDS, 3 * SECONDS, 4 * SECONDS]
@@ -149,18 +149,20 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     waiting.push(history)
     return history
   }
-  /** Whether a success is only counted: it belongs to no event with a story. */
-  const isBusy = (): boolean => (counts[ACCEPTED + place] ?? 0) > MAX_STORIES && waiting.size() === 0
+  const isBusy = (): boolean => (counts[ACCEPTED + place] ?? 0) > MAX_STORIES
+  /** Whether successes are only counted: they belong to no event with a story. */
+  const isCounting = (): boolean => isBusy() && waiting.size() === 0
   /** Undefined for one that is not known while others wait: its story would have no beginning. */
-  const historyOf = (item: unknown, at: number): History | undefined => {
+  const historyOf = (item: unknown, at: number, isSuccess: boolean): History | undefined => {
     const id = idOf(item)
     const known = byId.get(id)
     if (known !== undefined) return known
+    if (isSuccess && isBusy()) return undefined
     const hasRoom = byId.size < maxHistories || ended.oldest() !== undefined
     return hasRoom ? begin(item, id, at) : undefined
   }
   const tellOne = (item: unknown, step: StoryStep, due: number | undefined): void => {
-    const history = historyOf(item, step.at)
+    const history = historyOf(item, step.at, step.kind === 'taken')
     if (history === undefined) return
     // Nothing else of a dead letter goes on.
     if (history.state === 'Rejected' || history.state === 'Expired') {
@@ -174,7 +176,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     if (step.kind === 'taken' || step.kind === 'failed') history.attempts++
   }
   const tell = (item: unknown, step: StoryStep, due?: number): void => {
-    if (step.kind === 'taken' && isBusy()) return
+    if (step.kind === 'taken' && isCounting()) return
     const members = isRecord(item) ? item['members'] : undefined
     if (Array.isArray(members)) for (const member of members) tellOne(member, step, due)
     else tellOne(item, step, due)
@@ -209,9 +211,9 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     if (isDead || _tag === 'Delivered') count(isDead ? DIED : DELIVERED)
     if (_tag === 'Delivered') {
       receiverOf(outcome.receipt.sink).counts.firstWins++
-      if (isBusy()) return
+      if (isCounting()) return
     }
-    const history = historyOf(item, at)
+    const history = historyOf(item, at, _tag === 'Delivered')
     if (history === undefined) return
     const why = isDead ? endReason(outcome.failure) : ''
     // The members of a batch end alike.
@@ -255,7 +257,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         case 'Accepted': {
           const { item } = event
           count(ACCEPTED)
-          if ((counts[ACCEPTED + place] ?? 0) > MAX_STORIES) return
+          if (isBusy()) return
           // An id that comes again begins again.
           if (lastAccepted.at !== at) lastAccepted = { at, kind: 'accepted', amount: 0, about: '', why: '' }
           return addStep(begin(item, idOf(item), at), lastAccepted)

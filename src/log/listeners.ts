@@ -111,8 +111,11 @@ export const listeners = (
 ): Listener =>
   allListeners(...own, channel, debugListener(), logger === false ? undefined : toLogger(logger), onEvent)
 
-/** Whether a listener gets events of a kind; if not, none need be made (measured). `DEBUG` is read once. */
+/**
+ * Whether a listener gets events of a kind; if not, none need be made (measured). `constVoid` is none, of
+ * telemetry without an SDK. `DEBUG` is read once.
+ */
 export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
-  onEvent !== undefined || isDebugOn()
+  (onEvent !== undefined && onEvent !== constVoid) || isDebugOn()
     ? () => true
     : (tag) => channelOf(tag).hasSubscribers || (tag === 'NotAccepted' && refused.hasSubscribers)

@@ -1,5 +1,6 @@
 /** Metrics by the messaging conventions of OpenTelemetry, out of log events. */
 import { createNoopMeter, type Attributes, type Meter } from '@opentelemetry/api'
+import { constVoid } from '../core/either.ts'
 import type { Verdict } from '../core/failure.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { batchMembers } from './traceContext.ts'
@@ -28,14 +29,11 @@ export const errorTypeOf = (verdict: Verdict): string | undefined => {
 }
 
 /** Measures attempts, and counts messages, outcomes and refusals. */
-export const metricsOf = (
-  meter: Meter,
-  { type, sent: name }: (typeof VERSIONS)['1.27' | '1.45'],
-): Listener => {
-  if (meter === createNoopMeter()) return () => undefined
+export const metricsOf = (meter: Meter, words: (typeof VERSIONS)['1.27' | '1.45']): Listener => {
+  if (meter === createNoopMeter()) return constVoid
   const advice = { explicitBucketBoundaries: BUCKETS }
   const duration = meter.createHistogram('messaging.client.operation.duration', { unit: 's', advice })
-  const sent = meter.createCounter(name, { unit: '{message}' })
+  const sent = meter.createCounter(words.sent, { unit: '{message}' })
   const outcomes = meter.createCounter('headrace.outcomes', { unit: '{message}' })
   const refusals = meter.createCounter('headrace.refusals', { unit: '{message}' })
   const countOf = (item: unknown): number => batchMembers(item)?.length ?? 1
@@ -46,7 +44,11 @@ export const metricsOf = (
     if (event._tag === 'Attempted') {
       const error = errorTypeOf(event.result)
       const failed = error !== undefined && { 'error.type': error }
-      const of = operation('send', type, { 'messaging.destination.name': event.sink, ...part, ...failed })
+      const of = operation('send', words.type, {
+        'messaging.destination.name': event.sink,
+        ...part,
+        ...failed,
+      })
       duration.record(event.duration / 1_000, of)
       sent.add(countOf(event.item), of)
     } else if (event._tag === 'Ended') {

@@ -138,9 +138,7 @@ it('writes nothing with --output quiet, and ends when the reader of stdout has g
   for (const action of ['redrive', 'purge'])
     expect(await dead(path, action, '--output', 'quiet')).toMatchObject({ code: 0, stdout: '' })
   const listing = start(['dead', 'ls', '--outbox', path])
-  listing.stdout.once('data', () =>
-    listing.stdout.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' })),
-  )
+  listing.stdout.once('data', () => listing.stdout.destroy(Object.assign(Error('gone'), { code: 'EPIPE' })))
   expect(await listing.ended).toMatchObject({ code: 0 })
   const full = await headrace(['dead', 'redrive', '--outbox', path], { stdout: failing('ENOSPC') })
   const stderr = 'headrace dead redrive: the output could not be written: ENOSPC\n'

@@ -86,20 +86,22 @@ it('tells every attempt between accepted and ended, or how many steps it left ou
     }),
   ))
 
-it('counts all events of a busy second, and tells of the first 10,000 and of those that fail', () => {
+it('counts all events of a busy second, and tells of the first 1,000 and of those that fail', () => {
   let at = 1e12
-  const memory = recorder(20_000, 'first', () => at)
-  const all = Array.from({ length: 12_000 }, (_, n) => n)
+  const memory = recorder(2_000, 'first', () => at)
+  const all = Array.from({ length: 1_200 }, (_, n) => n)
   for (const n of all) memory.onEvent(eventOf('accept', n, at))
-  expect(memory.histories()).toBe(10_000)
+  expect(memory.histories()).toBe(1_000)
   for (const n of all) memory.onEvent(eventOf('end', n, at))
-  memory.onEvent(attempt(itemOf(13_000), at, 1, right({ sink: 'a' })))
-  expect([memory.histories(), memory.history('m9999')?.state]).toEqual([10_000, 'Delivered'])
-  memory.onEvent(eventOf('fail', 14_000, at))
-  memory.onEvent(eventOf('die', 15_000, at))
-  expect([memory.history('m14000')?.attempts, memory.history('m15000')?.state]).toEqual([1, 'Rejected'])
+  memory.onEvent(attempt(itemOf(1_300), at, 1, right({ sink: 'a' })))
+  expect([memory.histories(), memory.history('m999')?.state]).toEqual([1_000, 'Delivered'])
+  memory.onEvent(eventOf('fail', 1_400, at))
+  memory.onEvent(eventOf('die', 1_500, at))
+  memory.onEvent(eventOf('end', 1_600, at))
+  const [failed, dead, delivered] = ['m1400', 'm1500', 'm1600'].map(memory.history)
+  expect([failed?.attempts, dead?.state, delivered]).toEqual([1, 'Rejected', undefined])
   at += 1_000
-  expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([12_000, 12_000, 1])
+  expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([1_200, 1_201, 1])
 })
 
 it('goes on with the story of a dead letter that is redriven', () => {

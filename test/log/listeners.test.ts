@@ -1,5 +1,6 @@
 import diagnostics from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { constVoid } from '../../src/core/either.ts'
 import { allListeners, callSafely, channel, isListening } from '../../src/log/listeners.ts'
 import type { Listener, LogEvent } from '../../src/log/logEvent.ts'
 import { turns, throwing } from '../support/check.ts'
@@ -86,7 +87,8 @@ describe('isListening', () => {
     expect([hears('Accepted'), hears('Ended')]).toEqual([false, true])
     diagnostics.unsubscribe('headrace:ended', listener)
     expect(hears('Ended')).toBe(false)
-    expect(isListening({ logger: console })('Accepted')).toBe(false)
+    for (const deaf of [{ logger: console }, { onEvent: constVoid }])
+      expect(isListening(deaf)('Accepted')).toBe(false)
     expect(isListening({ onEvent: listener })('Accepted')).toBe(true)
     process.env['DEBUG'] = 'analytics'
     expect(isListening({})('Accepted')).toBe(true)
