@@ -34,7 +34,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],
   [
     /^node:crypto$/,
-    /^(signing|event|http|inspector|outbox\/(lmdb|postgres)|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
+    /^(inspector|outbox\/postgres|testing\/laws|cli)\/|^(core\/package|testing\/certificate)\.ts$/,
   ],
   [/^node:https?$/, /^(collector|inspector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|inspector|testing|cli)\//],
@@ -131,7 +131,7 @@ const importsOf = (files: Files): ReadonlyArray<Import> =>
     const resolved = (specifier: string): string =>
       specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier
     const named = [...text.matchAll(/^(?:import|export) (type )?(?:[\w*{][^'"()=;/]*from )?'([^']+)'/gm)]
-    const lazy = [...text.matchAll(/(?<!\* .*)\bimport\(\s*'([^']+)'/g)]
+    const lazy = [...text.matchAll(/(?<!\* .*)\b(?:import|getBuiltinModule)\(\s*'([^']+)'/g)]
     return [
       ...named.map(
         ([, type, to = '']) => ({ from, to: resolved(to), kind: type ? 'type' : 'value' }) as const,

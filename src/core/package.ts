@@ -1,8 +1,11 @@
-// Not by its name: a banner of a bundle often declares `createRequire`.
-import nodeModule from 'node:module'
-
 /** The version of this package. A test compares it with package.json. */
 export const version = '0.1.0'
+
+const loadCrypto = () => process.getBuiltinModule('node:crypto')
+let loaded: ReturnType<typeof loadCrypto> | undefined
+
+/** Node's crypto, loaded when it is needed: an `import` takes 4 ms. */
+export const nodeCrypto = () => (loaded ??= loadCrypto())
 
 /**
  * Loads a package when it is needed, seen from this file. In a bundle that is the bundle's file: its
@@ -13,11 +16,12 @@ export const loadPackage = (name: string): unknown => {
   const bundle = typeof __filename === 'string' ? __filename : undefined
   // The type does not know of bundles.
   const here = (import.meta.url as string | undefined) ?? bundle
+  const { createRequire } = process.getBuiltinModule('node:module')
   if (here === undefined) throw new Error(`Cannot find module '${name}'`)
   try {
-    return nodeModule.createRequire(here)(name)
+    return createRequire(here)(name)
   } catch (error) {
     if (bundle === undefined || bundle === here) throw error
-    return nodeModule.createRequire(bundle)(name)
+    return createRequire(bundle)(name)
   }
 }

@@ -8,8 +8,8 @@
  * @module
  */
 
+import { nodeCrypto } from '../core/package.ts'
 import * as t from 'io-ts'
-import { randomUUID } from 'node:crypto'
 import { isLeft, map } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
@@ -139,7 +139,7 @@ export const closedRecord = <const R extends t.Props, const O extends t.Props>(
 }
 
 const FILL: Readonly<Record<string, () => unknown>> = {
-  messageId: randomUUID,
+  messageId: () => nodeCrypto().randomUUID(),
   timestamp: () => fromMillis(systemClock.now()),
   context: () => ({}),
   properties: () => ({}),

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { randomFillSync } from 'node:crypto'
+import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import { PLAIN_TEXT, isRecord } from '../core/json.ts'
 import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
@@ -25,7 +25,7 @@ let unusedBytes = 0
  * takes twice the time and 640 bytes of garbage.
  */
 export const newId = (): string => {
-  if (unusedBytes === 0) unusedBytes = randomFillSync(randomBytes).length
+  if (unusedBytes === 0) unusedBytes = nodeCrypto().randomFillSync(randomBytes).length
   for (let at = 15; at >= 0; at--) {
     const byte = randomBytes[--unusedBytes] ?? 0
     const place = BYTE_PLACES[at] ?? 0

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createHash } from 'node:crypto'
+import { nodeCrypto } from '../core/package.ts'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
 import { checked, decodeOptions, option, optional, optionalKey, strict } from '../core/options.ts'
@@ -165,7 +165,7 @@ type Credentials = Pick<RequestOptions, 'headers' | 'tls'> & { readonly url: str
 const HIDDEN = '[hidden]'
 
 /** 64 bits of SHA-256: tell two queries apart in a name and show neither. */
-const fingerprint = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+const fingerprint = (text: string): string => nodeCrypto().hash('sha256', text, 'hex').slice(0, 16)
 
 /**
  * The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one.

@@ -36,9 +36,8 @@ export const decide = <A>(
   const isHeld = verdict._tag === 'Left' && !wasStarted(verdict.left)
   const isUnstarted = isHeld && entry.firstAttemptAt === undefined
   const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
-  const before =
-    isHeld && progress !== undefined ? { ...progress, attempts: progress.attempts - 1 } : progress
-  const next = step(retry, item, before, firstAttemptAt, verdict, at, random)
+  const past = isHeld && progress !== undefined ? { ...progress, attempts: progress.attempts - 1 } : progress
+  const next = step(retry, item, past, firstAttemptAt, verdict, at, random)
   if (next._tag !== 'Wait') return { entry, outcome: next }
   if (isUnstarted) return { entry, wait: next, attempts: 0 }
   const again = { id, item, firstAttemptAt, progress: next.progress }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createHmac, hash } from 'node:crypto'
+import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
@@ -37,7 +37,7 @@ const MAX_SHARED = digestBuffer.length - BLOCK
 const hmacSha1 = (key: Buffer): Signer => {
   const inner = Buffer.alloc(BLOCK, 0x36)
   const outer = Buffer.alloc(BLOCK + DIGEST, 0x5c)
-  const block = key.length > BLOCK ? hash('sha1', key, 'buffer') : key
+  const block = key.length > BLOCK ? nodeCrypto().hash('sha1', key, 'buffer') : key
   block.forEach((byte, at) => {
     inner[at] = byte ^ 0x36
     outer[at] = byte ^ 0x5c
@@ -45,13 +45,13 @@ const hmacSha1 = (key: Buffer): Signer => {
   return (body) => {
     const isText = typeof body === 'string'
     if ((isText ? 3 * body.length : body.length) > MAX_SHARED)
-      return createHmac('sha1', key).update(body).digest('hex')
+      return nodeCrypto().createHmac('sha1', key).update(body).digest('hex')
     let size = body.length
     if (isText) size = digestBuffer.write(body, BLOCK)
     else digestBuffer.set(body, BLOCK)
     digestBuffer.set(inner)
-    outer.write(hash('sha1', digestBuffer.subarray(0, BLOCK + size), 'binary'), BLOCK, 'latin1')
-    return hash('sha1', outer, 'hex')
+    outer.write(nodeCrypto().hash('sha1', digestBuffer.subarray(0, BLOCK + size), 'binary'), BLOCK, 'latin1')
+    return nodeCrypto().hash('sha1', outer, 'hex')
   }
 }
 

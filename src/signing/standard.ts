@@ -1,5 +1,5 @@
 /** Standard Webhooks: signatures over id, time and body, so that a receiver can refuse an old request. */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
@@ -35,7 +35,7 @@ export const standardSecretFrom = (given: unknown): Either<Fault, Secret> => {
   const wrong = list.findIndex((each) => keyOf(each) === undefined)
   if (wrong >= 0) return left({ path: Array.isArray(given) ? `[${String(wrong)}]` : '', message: NO_KEY })
   const signed = (key: Buffer, content: string | Uint8Array): string =>
-    `v1,${createHmac('sha256', key).update(content).digest('base64')}`
+    `v1,${nodeCrypto().createHmac('sha256', key).update(content).digest('base64')}`
   return right(sealed((content) => keys.map((key) => signed(key, content)).join(' ')))
 }
 
@@ -91,7 +91,7 @@ export const standardVerifierOf = (
   return right((body) => {
     const expected = standardHeadersOf(secret.right, id, body, Number(seconds) * 1_000)['webhook-signature']
     const fits = (one: string): boolean =>
-      given.map((each) => timingSafeEqual(Buffer.from(each), Buffer.from(one))).includes(true)
+      given.map((each) => nodeCrypto().timingSafeEqual(Buffer.from(each), Buffer.from(one))).includes(true)
     const position = expected.split(' ').map(fits).indexOf(true)
     if (position >= 0) return right({ _tag: 'Verified', secret: position })
     return failed('mismatch', 'no signature belongs to this id, time, body and a secret of this receiver')

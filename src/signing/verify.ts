@@ -4,7 +4,7 @@
  * @module
  */
 
-import { timingSafeEqual } from 'node:crypto'
+import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import type { Signer } from '../event/payload.ts'
 import { signerFrom, type Secret } from './secret.ts'
@@ -107,7 +107,7 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
   const given = Buffer.from(signature)
   /** Every secret is tried, and every comparison looks at all 40 characters. */
   const positionOf = (body: string | Uint8Array): number =>
-    signers.map((signer) => timingSafeEqual(Buffer.from(signer(body)), given)).indexOf(true)
+    signers.map((signer) => nodeCrypto().timingSafeEqual(Buffer.from(signer(body)), given)).indexOf(true)
   return right((body) => {
     const secret = positionOf(body)
     if (secret >= 0) return right({ _tag: 'Verified', secret })

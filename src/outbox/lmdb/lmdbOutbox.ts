@@ -1,5 +1,5 @@
+import { nodeCrypto } from '../../core/package.ts'
 import type * as t from 'io-ts'
-import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { steady, systemClock } from '../../core/clock.ts'
@@ -14,7 +14,7 @@ import { jsonCodec } from './jsonCodec.ts'
 import { openStore } from './store.ts'
 
 /** The key of a bookmark, because a name may be longer than a key of lmdb, and may be no UTF-8. */
-const keyOf = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
+const keyOf = (name: string): string => nodeCrypto().hash('sha256', JSON.stringify(name), 'hex')
 
 /** The checked options. The types hold the rest. */
 const outboxOptions = strict({

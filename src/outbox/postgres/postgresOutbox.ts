@@ -314,17 +314,15 @@ const postgresOutbox = <A>(
       refusal === undefined ? right((entries[at++] as (typeof entries)[number]).entry) : left(refusal),
     )
   }
-  const stores = batched<ReadonlyArray<KeyedOffer<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(
-    async (take) => {
-      const lists = take()
-      const answers = await store(lists.flat()).catch((error: unknown) => {
-        hasGap = true
-        throw error
-      })
-      let from = 0
-      return lists.map(({ length }) => answers.slice(from, (from += length)))
-    },
-  )
+  const adds = batched<ReadonlyArray<KeyedOffer<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(async (take) => {
+    const lists = take()
+    const answers = await store(lists.flat()).catch((error: unknown) => {
+      hasGap = true
+      throw error
+    })
+    let from = 0
+    return lists.map(({ length }) => answers.slice(from, (from += length)))
+  })
 
   const dead = deadLettersOf(ask, queue, codec, me, room, (rows, isMoved) => {
     add(isMoved ? rows.length : 0, isMoved ? sum(rows.map(({ size }) => size)) : 0, -rows.length)
@@ -333,7 +331,7 @@ const postgresOutbox = <A>(
 
   const end = async (): Promise<void> => {
     cancelTick()
-    await Promise.all([stores.idle(), leases.end(), results.idle()])
+    await Promise.all([adds.idle(), leases.end(), results.idle()])
     bell.close()
     if (opening === undefined) return
     await opening.catch(constVoid)
@@ -349,7 +347,7 @@ const postgresOutbox = <A>(
     enqueue: async (items: ReadonlyArray<A>, { bookmark }: { readonly bookmark?: Bookmark } = {}) => {
       const offers = offersOf(items, bookmark)
       const length = offers.reduce((all, { text }) => all + text.length, 0)
-      return own(() => stores.ask(offers, offers.length, length))
+      return own(() => adds.ask(offers, offers.length, length))
     },
     bookmark: async (name) => (await ask('bookmark', [queue, storedKey(name)]))[0]?.value,
     remember: ({ name, value }) => ask('remember', [queue, storedKey(name), value]).then(constVoid),
