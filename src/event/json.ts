@@ -5,7 +5,7 @@
  */
 
 import * as t from 'io-ts'
-import * as types from 'node:util/types'
+import { isAnyArrayBuffer, isBoxedPrimitive, isDate, isMap, isSet } from 'node:util/types'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -182,7 +182,7 @@ const isOpaque = (value: object): boolean => {
     Object.getPrototypeOf(prototype) !== null &&
     Object.keys(value).length === 0 &&
     !hasToJson(value) &&
-    !types.isBoxedPrimitive(value)
+    !isBoxedPrimitive(value)
   )
 }
 
@@ -190,11 +190,11 @@ const isOpaque = (value: object): boolean => {
 const whyUnfit = (value: object): string | undefined => {
   if (isPromiseLike(value)) return 'is a promise, which JSON cannot hold: use enrich, which waits for it'
   if (isOrdinary(value)) return undefined
-  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value))
+  if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value))
     return 'is binary data: write it as text, such as base64'
-  if (types.isMap(value)) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
-  if (types.isSet(value)) return 'is a Set, which JSON cannot hold: use an array'
-  if (types.isDate(value) && Number.isNaN(value.getTime())) return 'is an invalid Date'
+  if (isMap(value)) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
+  if (isSet(value)) return 'is a Set, which JSON cannot hold: use an array'
+  if (isDate(value) && Number.isNaN(value.getTime())) return 'is an invalid Date'
   return isOpaque(value)
     ? 'has no fields, so JSON would write {}: give it a toJSON, or a plain object'
     : undefined
@@ -212,7 +212,7 @@ const copyObject = (copying: Copying, value: object): Json | undefined => {
   if (unfit !== undefined) return find(copying, unfit)
   let meant: unknown = value
   if (hasToJson(value)) meant = value.toJSON(String(path.at(-1) ?? ''))
-  else if (!isOrdinary(value) && types.isBoxedPrimitive(value)) meant = value.valueOf()
+  else if (!isOrdinary(value) && isBoxedPrimitive(value)) meant = value.valueOf()
   if (typeof meant !== 'object' || meant === null) return copyValue(copying, meant)
   const problem = parents.includes(meant) ? 'contains itself: JSON has no cycles' : whyUnfit(meant)
   if (problem !== undefined) return find(copying, problem)
