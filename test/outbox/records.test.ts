@@ -73,7 +73,7 @@ describe('a record that cannot be read', () => {
       return text
     }
     const outbox = open(path, { codec: { ...textCodec, fromText } })
-    expect((await all(outbox)).map(({ item }) => item)).toEqual(['good', 'good'])
+    expect((await all(outbox)).map(({ id }) => id)).toEqual(['1', '3'])
     await outbox.enqueue(['good'])
     expect(await outbox.dead.list()).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])
     await outbox.close()
