@@ -114,7 +114,7 @@ const askedNoMore: World = {
 
 // RxJS throws what the subscriber of a pipeline throws, later, where nothing catches it.
 beforeAll(() => void (config.onUnhandledError = () => undefined))
-afterAll(() => void (config.onUnhandledError = null))
+afterAll(() => void setTimeout(() => (config.onUnhandledError = null)))
 
 it('a part whose calls throw delivers what it accepted, once, and counts it', { timeout: 60_000 }, () =>
   fc.assert(
