@@ -413,7 +413,7 @@ describe('PostgreSQL', async () => {
       firstAttemptAt: now - 5_000,
       progress: { attempts: 1, lastFailure: refused('no') },
     }
-    await a.nack([{ entry: { ...retried, id: entry?.id ?? '' }, due: now - 10 }])
+    await a.nack([{ entry: { ...retried, id: entry?.id ?? '' }, due: now - 1_000 }])
     const b = await open({ queue }, { clock: { ...systemClock, now: () => Date.now() - 600_000 } })
     const [again] = await b.lease(0, ALL)
     expect(Math.abs((again?.firstAttemptAt ?? 0) - (now - 5_000 - 600_000))).toBeLessThan(2_000)
