@@ -52,6 +52,9 @@ export const systemClock: Clock = {
 /** The machine's time with timers that do not keep the process alive. */
 export const backgroundClock: Clock = { ...systemClock, schedule: scheduling(false) }
 
+/** Whether a clock reads the machine's time: turns of the event loop mean nothing to another one. */
+export const isMachine = ({ monotonic }: Clock): boolean => monotonic === systemClock.monotonic
+
 /** One state for each clock, made at its first use. Both clocks of the machine have the same one. */
 export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: Clock) => S) => {
   const states = new WeakMap<Clock, S>()
@@ -143,9 +146,9 @@ let turnStartedAt: number | undefined
  * reading of the clock: the rest of a long work belongs in the next one. Never with another clock than the
  * machine's, so that tests repeat.
  */
-export const isTurnOver = ({ monotonic }: Clock, since?: number): boolean => {
-  if (monotonic !== systemClock.monotonic) return false
-  const at = monotonic()
+export const isTurnOver = (clock: Clock, since?: number): boolean => {
+  if (!isMachine(clock)) return false
+  const at = clock.monotonic()
   if (since !== undefined) return at - since > MAX_TURN
   if (turnStartedAt === undefined) {
     turnStartedAt = at

@@ -1,6 +1,6 @@
 import { constVoid } from '../core/either.ts'
 import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
-import { nextTurn, scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
+import { isMachine, nextTurn, scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Ack, Entry, Nack, Outbox } from './outbox.ts'
@@ -71,8 +71,7 @@ export const storeWrites = <A>(
     if (nacks.length > 0) attempt(nacks.splice(0))
   }
   // Sockets answer in microtasks of their own, but in one turn. A virtual clock waits for no turn.
-  const isMachine = clock.monotonic === systemClock.monotonic
-  const attemptSoon = onceSoon(own, attemptAll, isMachine ? nextTurn : undefined)
+  const attemptSoon = onceSoon(own, attemptAll, isMachine(clock) ? nextTurn : undefined)
 
   return {
     unsaved,
