@@ -75,8 +75,20 @@ const sendByDestination = async () => {
   return destination.close()
 }
 
+/** A client stores again, by itself, what a server may have stored whose answer was lost. */
+const tellingAgain = (make) => (of) => {
+  const store = make(of)
+  const enqueue = (items) =>
+    store.enqueue(items).catch((error) => {
+      for (const { id } of items) tell({ t: 'offered', name: id.slice(2) })
+      throw error
+    })
+  return { ...store, enqueue }
+}
+
 const sendByClient = async () => {
   const { createClient } = await import('../../dist/client/index.js')
+  if (isShared) options.outbox = tellingAgain(options.outbox)
   const client = createClient('wk', { endpoint: url, ...options })
   tellOutcomes(client)
   let isClosing = false
