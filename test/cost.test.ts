@@ -1,38 +1,51 @@
 /** Cost is bounded by input: no request, answer or body costs more than a small multiple of its bytes. */
+import { right } from 'fp-ts/lib/Either.js'
 import { expect, it, vi } from 'vitest'
 import type { Message } from '../src/client/message.ts'
+import { sink } from '../src/index.ts'
 import { memoryOutbox } from '../src/outbox/memoryOutbox.ts'
 import { busy, event, open as openClient } from './client/virtual.ts'
 import { ask, open } from './collector/kit.ts'
+import { openOver, track } from './destination/virtual.ts'
 import { livingBytes } from './support/check.ts'
 
-it('a batch of many messages gives other work its turn every 10 ms, one batch at a time', async () => {
-  // A millisecond for each look at the machine's clock.
-  let time = 0
-  const machine = vi.spyOn(performance, 'now').mockImplementation(() => time++)
-  const { collector } = open()
-  const batch = Array.from({ length: 500 }, (_, at) => ({ type: 'page', userId: 'u', messageId: `m${at}` }))
-  let turns = 0
+/** The turns of the event loop that others have, if each look at the machine's clock is 16 ms later. */
+const turnsDuring = async (work: () => Promise<unknown>): Promise<number> => {
+  let [time, turns] = [0, 0]
+  const machine = vi.spyOn(performance, 'now').mockImplementation(() => (time += 16))
   const count = (): void => {
     turns++
     counting = setImmediate(count)
   }
   let counting = setImmediate(count)
-  const answers = await Promise.all([1, 2].map(() => ask(collector, '/v1/batch', { batch })))
+  await work()
   clearImmediate(counting)
   machine.mockRestore()
-  expect(answers).toMatchObject([{ status: 200 }, { status: 200 }])
-  expect(turns).toBeGreaterThan(80)
+  return turns
+}
+
+it('a batch of many messages gives other work its turn after each 16th, one batch at a time', async () => {
+  const { collector } = open()
+  const batch = Array.from({ length: 500 }, (_, at) => ({ type: 'page', userId: 'u', messageId: `m${at}` }))
+  const work = () => Promise.all([1, 2].map(() => ask(collector, '/v1/batch', { batch })))
+  expect(await turnsDuring(work)).toBeGreaterThan(80)
+})
+
+it('a long queue of a sink that answers at once gives other work its turn', async () => {
+  const destination = openOver([sink('a', () => right({ sink: 'a' }))], { logger: false })
+  const work = (): Promise<unknown> => {
+    for (let at = 0; at < 400; at++) void destination.send(track(`m${String(at)}`))
+    return destination.idle()
+  }
+  expect(await turnsDuring(work)).toBeGreaterThan(20)
 })
 
 it('calls of persisted() that wait cost the same, however many messages wait', async () => {
   const enqueue = (): never => {
     throw new Error('the disk is full')
   }
-  const { client } = openClient(
-    { outbox: { ...memoryOutbox<Message>(), keeps: () => true, enqueue } },
-    () => ({ verdict: busy }),
-  )
+  const outbox = { ...memoryOutbox<Message>(), keeps: () => true, enqueue }
+  const { client } = openClient({ outbox }, () => ({ verdict: busy }))
   const before = await livingBytes()
   for (let at = 0; at < 2_000; at++) {
     client.track(event(String(at)))

@@ -119,9 +119,8 @@ describe('links between the pages', () => {
   })
 
   test('a dead link is found', () => {
-    expect(['docs/none.md', 'docs/cli.md#none', '#none'].every((link) => isDead('README.md', link))).toBe(
-      true,
-    )
+    for (const link of ['docs/none.md', 'docs/cli.md#none', '#none'])
+      expect(isDead('README.md', link)).toBe(true)
     expect(isDead('docs/cli.md', '../README.md#read-on')).toBe(false)
   })
 

@@ -240,6 +240,9 @@ export interface Ingested {
   readonly id: string | undefined
 }
 
+/** The clock is read before these messages only: each reading costs 50 ns. */
+const isSixteenth = (index: number): boolean => index % 16 === 15
+
 /** The collector adds the rest. */
 type Unsigned<E> = Omit<E, 'at' | 'from'>
 
@@ -293,8 +296,8 @@ export const ingester = (
     const failure = isClosing() ? closed(undefined) : isWhole ? promiseRoom(all) : undefined
     const pending: Array<Promise<void>> = []
     let since = clock.monotonic()
-    for (const routed of all) {
-      if (isTurnOver(clock, since)) since = await turn()
+    for (const [at, routed] of all.entries()) {
+      if (isSixteenth(at) && isTurnOver(clock, since)) since = await turn()
       routed.failure = failure
       for (const target of failure === undefined ? routed.targets : []) {
         const stored = storeAt(target, routed, whenFull)
@@ -317,7 +320,7 @@ export const ingester = (
       const routed: Routed[] = []
       let since = clock.monotonic()
       for (const [index, message] of messages.entries()) {
-        if (isTurnOver(clock, since)) since = await turn()
+        if (isSixteenth(index) && isTurnOver(clock, since)) since = await turn()
         const encoded = encode(message, batch)
         if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
         else routed.push(routedTo(source, index, encoded.right))

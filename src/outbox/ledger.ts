@@ -115,8 +115,8 @@ export const ledger = <A>(
   const reports = serialQueue()
   const drops: Array<Ended<A>> = []
   let isReportingDrop = false
-  /** `at` of the ends that are reported: one reading for a list. */
-  let endedAt = 0
+  /** `at` of the ends that are heard: one reading for a list. */
+  let endedAt: number | undefined
   /** Entries that are leased: neither ended nor put back. */
   let leased = 0
   /** Items of calls that are not answered yet, and how many of them came out of the store and are counted. */
@@ -150,7 +150,8 @@ export const ledger = <A>(
   /** A flush hears of an end after the listeners. */
   const tell = ({ outcome, entry }: Ended<A>): void => {
     isReportingDrop = outcome._tag === 'Dropped'
-    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: endedAt, from, outcome })
+    const isTold = outcome._tag !== 'Delivered' || hears('Ended')
+    if (isTold) log({ _tag: 'Ended', at: (endedAt ??= now()), from, outcome })
     if (entry !== undefined) settled?.(entry.id, outcome)
     callSafely(ended, outcome, listenerFailed)
     isReportingDrop = false
@@ -158,7 +159,7 @@ export const ledger = <A>(
     if (entry !== undefined) waits.ended(entry.id)
   }
   const reportDrops = onceSoon(own, () => {
-    endedAt = now()
+    endedAt = undefined
     for (const drop of drops.splice(0)) reports.take(tell, drop)
     changed()
   })
@@ -217,7 +218,7 @@ export const ledger = <A>(
     },
     /** Leased entries ended. Outcomes that a listener causes are reported after the one that it hears. */
     end: (acks: ReadonlyArray<Ack<A>>): void => {
-      endedAt = now()
+      endedAt = undefined
       for (const ack of acks) {
         leased--
         if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) endedCorrupt(ack.entry.id)
@@ -229,7 +230,7 @@ export const ledger = <A>(
     },
     /** An item ended that was never enqueued. */
     endDead: (outcome: Outcome<A>): void => {
-      endedAt = now()
+      endedAt = undefined
       counts.end(outcome)
       reports.take(tell, { outcome })
     },

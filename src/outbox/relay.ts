@@ -172,7 +172,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         return 'leases'
       }
       startNext(todo)
-      if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
+      if (isSynchronous || ++started % 4 !== 0 || !isTurnOver(clock)) continue
       nextTurn(() => goOn(poll))
       return 'rests'
     }

@@ -53,7 +53,9 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     class Running implements Observer<Verdict>, Link<Running> {
       older: Running | undefined
       newer: Running | undefined
-      readonly start = clock.monotonic()
+      /** When its `subscribe` had returned: one that answers at once is never late, and reads no clock. */
+      start = Infinity
+      hasEnded = false
       /** Of its attempt: its timers may hold the process or not. */
       readonly clock: Clock
       private readonly observer: Observer<Verdict>
@@ -64,7 +66,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
       }
 
       isOver(): boolean {
-        return clock.monotonic() - this.start >= timeout
+        return this.start < Infinity && clock.monotonic() - this.start >= timeout
       }
 
       next(verdict: Verdict): void {
@@ -74,11 +76,13 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
 
       /** A delivery that completes at once never has a timer. */
       complete(): void {
+        this.hasEnded = true
         remove(this)
         this.observer.complete()
       }
 
       error(defect: unknown): void {
+        this.hasEnded = true
         remove(this)
         this.observer.error(defect)
       }
@@ -106,8 +110,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     }
 
     const remove = (each: Running): void => {
-      running.remove(each)
-      if (running.size() > 0 || disarm === undefined) return
+      if (!running.remove(each) || running.size() > 0 || disarm === undefined) return
       disarm()
       disarm = undefined
       isCatchingUp = false
@@ -116,8 +119,10 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     return <A>(subscribe: Subscribe<A>): Subscribe<A> =>
       (item, attempt, observer) => {
         const one = new Running(clockOf(attempt), observer)
-        running.push(one)
         const cancel = subscribe(item, attempt, one)
+        if (one.hasEnded) return cancel
+        one.start = clock.monotonic()
+        running.push(one)
         arm()
         return () => {
           remove(one)

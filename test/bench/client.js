@@ -93,9 +93,8 @@ const BURSTS = [
 const burstOf = (name, { count, connections, delay }) =>
   withReceiver({ delay }, async ({ url, counts }) => {
     const given = { url, size: 20, connections, most: 2 * count }
-    const found = await answerOf(
-      fork(here('./burstProcess.js'), [name, JSON.stringify(given), String(count)]),
-    )
+    const child = fork(here('./burstProcess.js'), [name, JSON.stringify(given), String(count)])
+    const found = await answerOf(child)
     return { ...found, ...(await counts()) }
   })
 

@@ -61,9 +61,7 @@ const task = (store, what) => async (given) => {
 
 const NAMES = Object.keys(stores)
 export const cases = Object.fromEntries(
-  ['enqueue', 'leaseAndAck'].flatMap((what) =>
-    NAMES.map((store) => [`${what}, ${store}`, task(store, what)]),
-  ),
+  ['enqueue', 'leaseAndAck'].flatMap((what) => NAMES.map((name) => [`${what}, ${name}`, task(name, what)])),
 )
 
 export const plans = [

@@ -52,9 +52,7 @@ const wholes = { all: { rounds: 5, processes: 1 }, release: { rounds: 11, proces
 const [whole, ...more] = positionals.map((name) => wholes[name])
 const unknown = positionals.filter((name) => !benches.includes(name) && !(whole && more.length === 0))
 if (unknown.length > 0) {
-  console.error(
-    `no such bench: ${unknown.join(', ')}; there are ${benches.join(', ')}, or one of all, release`,
-  )
+  console.error(`no such bench: ${unknown.join(', ')}; there are ${benches.join(', ')}, all and release`)
   process.exit(2)
 }
 // The figures of PostgreSQL are in docs/scale.md.

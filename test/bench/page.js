@@ -60,10 +60,8 @@ for (const [bench, { rows, load }] of Object.entries(found)) {
     continue
   }
   const known = rowsIn(table)
-  written = written.replace(
-    sectionOf(bench),
-    (_, before, _table, after) => `${before}${tableOf(rows)}${after}`,
-  )
+  const drawn = tableOf(rows)
+  written = written.replace(sectionOf(bench), (_, before, _table, after) => `${before}${drawn}${after}`)
   for (const [at, { what, ratio, target = '' }] of rows.entries()) {
     const told = known[at]
     if (told?.what !== what) console.log(`${bench}: ${what} is not on the page`)

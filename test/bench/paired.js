@@ -50,17 +50,13 @@ const inPairs = async (plan, cases, rounds) => {
   const pairs = []
   for (let count = 0; count < Number(values.processes); count++) {
     const play = (given) => withFolder((folder) => playPair(plan, cases, rounds, { ...given, folder }))
-    pairs.push(
-      await (plan.ports === undefined
-        ? play({})
-        : withReceiver(plan, ({ url, urls }) => play({ url, urls }))),
-    )
+    const isAlone = plan.ports === undefined
+    pairs.push(await (isAlone ? play({}) : withReceiver(plan, ({ url, urls }) => play({ url, urls }))))
   }
   for (const name of cases) {
     const by = (what) => {
-      const sides = [0, 1].map((side) =>
-        pairs.map((figures) => figures[name][side].map((each) => each[what])),
-      )
+      const of = (side) => pairs.map((figures) => figures[name][side].map((each) => each[what]))
+      const sides = [of(0), of(1)]
       const each = sides[0].map((own, at) => compared(own, sides[1][at]).ratio.toFixed(2))
       const [own, others] = sides.map((all) => all.flat())
       return { ...compared(own, others), before: compared(others, own).figure, each: each.join(' ') }

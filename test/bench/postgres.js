@@ -218,13 +218,8 @@ const workers = async (rounds) => {
   }
   const ofLinear = (count, target) => {
     const linear = found[1].map((rate) => rate * count)
-    return beside(
-      `${count} workers, 50 ms, 40 in flight: of linear`,
-      'a second',
-      found[count],
-      linear,
-      target,
-    )
+    const what = `${count} workers, 50 ms, 40 in flight: of linear`
+    return beside(what, 'a second', found[count], linear, target)
   }
   return [ofLinear(2, '>= 0.95'), ofLinear(4, '>= 0.85')]
 }

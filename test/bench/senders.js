@@ -38,9 +38,8 @@ const byHand = async ({ url, size, connections = 4 }) => {
     track: (call) => {
       const messageId = randomUUID()
       const timestamp = new Date().toISOString()
-      texts.push(
-        JSON.stringify({ type: 'track', messageId, timestamp, ...call, context: { library: LIBRARY } }),
-      )
+      const context = { library: LIBRARY }
+      texts.push(JSON.stringify({ type: 'track', messageId, timestamp, ...call, context }))
       if (texts.length === size) posts.push(post())
     },
     ended: async () => {

@@ -28,11 +28,8 @@ it('has the version of the package', async () => {
     expect(await headrace([asked])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
 })
 
-it.each([['sned'], ['help', 'sned'], ['sned', '--help']])(
-  'does not know the command %s %s',
-  async (...argv) => {
-    const unknown = await headrace(argv)
-    expect([unknown.code, unknown.stdout]).toEqual([2, ''])
-    expect(unknown.stderr).toMatch(/^headrace: unknown command 'sned' \(Did you mean send\?\)/)
-  },
-)
+it.each([['sned'], ['help', 'sned'], ['sned', '--help']])('knows no command %s %s', async (...argv) => {
+  const unknown = await headrace(argv)
+  expect([unknown.code, unknown.stdout]).toEqual([2, ''])
+  expect(unknown.stderr).toMatch(/^headrace: unknown command 'sned' \(Did you mean send\?\)/)
+})

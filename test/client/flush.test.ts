@@ -95,10 +95,10 @@ describe('a timeout that is none', () => {
 
   it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])(
     'is not %j',
-    async (options) => {
+    async (given) => {
       const { client, defects } = open()
-      await client.flush(anything(options))
-      await client.close(anything(options))
+      await client.flush(anything(given))
+      await client.close(anything(given))
       expect(defects()).toEqual([])
     },
   )

@@ -152,9 +152,8 @@ describe('a message', () => {
     const writeKey = 'wk'
     expect(await statusOf('/v1/track', { writeKey, userId: 5 })).toBe(400)
     expect(await statusOf('/v1/delete', { writeKey, userId: 5 })).toBe(400)
-    expect(await statusOf('/v1/batch', { writeKey, batch: [{ ...track('a'), writeKey, userId: 5 }] })).toBe(
-      400,
-    )
+    const batch = [{ ...track('a'), writeKey, userId: 5 }]
+    expect(await statusOf('/v1/batch', { writeKey, batch })).toBe(400)
     expect(await statusOf('/v1/track', { writeKey, ...track('b') })).toBe(200)
     expect(events.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(3)
     expect(JSON.stringify(events)).not.toMatch(/wk|writeKey/)

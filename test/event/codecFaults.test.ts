@@ -16,10 +16,7 @@ const Wrapped = t.exact(
     t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) }),
   ]),
 )
-const Furthest = t.union([
-  t.type({ kind: t.literal('a'), x: t.string, y: t.string }),
-  t.type({ url: t.string }),
-])
+const Far = t.union([t.type({ kind: t.literal('a'), x: t.string, y: t.string }), t.type({ url: t.string })])
 const Kinds = t.union([
   t.type({ type: t.literal('a'), x: t.string }),
   t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t.number })]),
@@ -37,9 +34,7 @@ const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ children: t.array(
 const Both = t.intersection([t.type({ a: t.string }), t.type({ b: t.string })])
 const Piped = Both.pipe(new t.Type('Checked', Both.is, Both.validate, t.identity))
 
-const cases: ReadonlyArray<
-  readonly [about: string, t.Mixed, input: unknown, ...said: ReadonlyArray<string>]
-> = [
+const cases: ReadonlyArray<readonly [of: string, t.Mixed, input: unknown, ...said: ReadonlyArray<string>]> = [
   [
     'members of objects, arrays, tuples and records',
     Members,
@@ -67,8 +62,8 @@ const cases: ReadonlyArray<
     { a: true },
     'a: must be a string or a number or null, not a boolean',
   ],
-  ['the member that came furthest', Furthest, { url: 5 }, 'url: must be a string, not a number'],
-  ['no member', t.array(Furthest), [{ url: 'fine' }, 3], '[1]: must be an object, not a number'],
+  ['the member that came furthest', Far, { url: 5 }, 'url: must be a string, not a number'],
+  ['no member', t.array(Far), [{ url: 'fine' }, 3], '[1]: must be an object, not a number'],
   ['which kinds there are', Kinds, { type: 'c' }, 'type: must be one of "a", "b"'],
   ['a missing kind', Kinds, {}, 'type: must be one of "a", "b"'],
   ['the kind that it is', Kinds, { type: 'b', y: 'no' }, 'y: must be a number, not a string'],

@@ -33,9 +33,8 @@ describe('decoding a call', () => {
     expect(owned.type === 'track' && owned.integrations).toBe(call.integrations)
     expect(eventIn(track(JSON.parse('{"n":-0}')), ParsedEvent)).toHaveProperty('properties', { n: 0 })
     const infinite = track(JSON.parse('{"n":1e400}'))
-    expect(textsIn(ParsedEvent, infinite)).toEqual([
-      'properties.n: is NaN or infinite: JSON has no such number',
-    ])
+    const fault = 'properties.n: is NaN or infinite: JSON has no such number'
+    expect(textsIn(ParsedEvent, infinite)).toEqual([fault])
   })
 })
 

@@ -255,9 +255,8 @@ describe('what waits for a connection', () => {
     const clock = virtualClock()
     const receiver = await receive(() => SLOW, { clock })
     const sink = ingestion(receiver.url, 'key', { connections: 2, timeout: 1_500 })
-    const all = Array.from({ length: 6 }, () =>
-      deliverOnce(sink, event, { attempt: { ...onlyAttempt, clock } }),
-    )
+    const attempt = { ...onlyAttempt, clock }
+    const all = Array.from({ length: 6 }, () => deliverOnce(sink, event, { attempt }))
     await answerAll(receiver, clock, 6)
     for (const { verdicts } of await Promise.all(all)) expect(verdicts).toMatchObject(delivered)
     await sink.close({ timeout: 0 })

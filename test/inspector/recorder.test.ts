@@ -109,9 +109,8 @@ it('goes on with the story of a dead letter that is redriven', () => {
   for (const [at, kind] of (['accept', 'fail', 'die', 'fail', 'wait'] as const).entries())
     onEvent(eventOf(kind, 1, at))
   const story = history('m1')
-  expect(story && inOneLine(story)).toMatch(
-    /; rejected after 1 attempt: .*; redriven; .*; waits 7 ms: because$/,
-  )
+  const line = story && inOneLine(story)
+  expect(line).toMatch(/; rejected after 1 attempt: .*; redriven; .*; waits 7 ms: because$/)
   expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1' }], ended: [] })
   onEvent(eventOf('end', 1, 9))
   expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })

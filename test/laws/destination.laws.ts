@@ -70,10 +70,8 @@ const callOf = (n: number, { user, more }: World['arrivals'][number]): Call =>
     ? { type: 'delete', userId: user, messageId: `m${n}`, timestamp: '2024-02-29T12:00:00.000Z' }
     : { ...track(`m${n}`, user), timestamp: '2024-02-29T12:00:00.000Z', ...more }
 
-const play = async (
-  open: OpenDestination,
-  { urls, arrivals, limits, isOrdered, closeWithin, seed }: World,
-) => {
+const play = async (open: OpenDestination, world: World) => {
+  const { urls, arrivals, limits, isOrdered, closeWithin, seed } = world
   const clock = virtualClock()
   const ended: Array<{ outcome: Outcome<Payload<Event>>; missing: number }> = []
   const mostRunning = urls.map(() => 0)

@@ -53,16 +53,12 @@ const isDuplicate = (verdict: Verdict | undefined): boolean =>
   verdict?._tag === 'Right' && verdict.right.duplicate === true
 
 export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
-  law(
-    'D1 of one key at most one delivery is in flight, and none is left',
-    dedupes,
-    async ([window, script]) => {
-      const { ran, timersLeft } = await deliverAll(make(window, 100), script)
-      for (const { item, started } of ran)
-        holds(started?.beside.every(({ key }) => key !== item.key) !== false, 'two in flight')
-      same([ran.filter(({ started, ended }) => started && !ended), timersLeft], [[], 0])
-    },
-  ),
+  law('D1 of one key at most one is in flight, and none is left', dedupes, async ([window, script]) => {
+    const { ran, timersLeft } = await deliverAll(make(window, 100), script)
+    for (const { item, started } of ran)
+      holds(started?.beside.every(({ key }) => key !== item.key) !== false, 'two in flight')
+    same([ran.filter(({ started, ended }) => started && !ended), timersLeft], [[], 0])
+  }),
   law(
     'D2 a duplicate is delivered and marked: it follows a success of its key within the window, or shares one in flight',
     dedupes,

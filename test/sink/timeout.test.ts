@@ -1,12 +1,32 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { Observable } from 'rxjs'
-import { expect, test } from 'vitest'
-import { onlyAttempt, withTimeout, type Sink } from '../../src/index.ts'
+import { Observable, type Subscriber } from 'rxjs'
+import { expect, test, vi } from 'vitest'
+import { onlyAttempt, withTimeout, type Sink, type Verdict } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/index.ts'
 
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
   expect(() => withTimeout({ timeout: within })).toThrow(/options of withTimeout: timeout must be/),
 )
+
+test('a verdict that comes at once is in time, however long its sink took, and reads no clock', () => {
+  let time = 0
+  const answer = (subscriber: Subscriber<Verdict>): void => {
+    time = 200
+    subscriber.next(right({ sink: 'a' }))
+    subscriber.complete()
+  }
+  const sink: Sink<number> = {
+    name: 'a',
+    deliver: () => new Observable(answer),
+    close: async () => undefined,
+  }
+  const heard: string[] = []
+  const monotonic = vi.fn(() => time)
+  withTimeout({ timeout: 100 })(sink)
+    .deliver(1, { ...onlyAttempt, clock: { ...virtualClock(), monotonic } })
+    .subscribe((verdict) => heard.push(verdict._tag))
+  expect([heard, monotonic.mock.calls]).toEqual([['Right'], []])
+})
 
 test.each([
   ['that came meanwhile counts', 'Right'],

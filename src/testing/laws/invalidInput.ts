@@ -77,10 +77,8 @@ export const invalidFor = (codec: t.Mixed, options: CodecArbitraryOptions = {}):
     const all = ruledIn(codec, [[], encoded]).flatMap(([at, found]) => {
       return (typeof at.at(-1) === 'string' ? PUTS : PUTS.slice(1)).map((put) => ({ at, found, put }))
     })
-    for (const { at, found, put } of [
-      ...all.slice(start % all.length),
-      ...all.slice(0, start % all.length),
-    ]) {
+    const first = start % all.length
+    for (const { at, found, put } of [...all.slice(first), ...all.slice(0, first)]) {
       const input = replacedAt(encoded, at, put)
       const decoded = codec.decode(input)
       const paths = isLeft(decoded) ? faultsOf(decoded.left).map(({ path }) => path) : []

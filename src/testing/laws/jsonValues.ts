@@ -38,13 +38,11 @@ export const smallObject: fc.Arbitrary<JsonObject> = tree.object
 
 /** Lists in one another, or objects, in an object: of `max` levels, or of fewer. */
 const deepObject = (max: number): fc.Arbitrary<JsonObject> =>
-  fc
-    .tuple(fc.boolean(), fc.oneof(fc.constant(max), fc.integer({ min: 2, max })))
-    .map(([areLists, levels]) => {
-      let inner: Json = 'core'
-      for (let level = levels; level > 1; level--) inner = areLists ? [inner] : { deep: inner }
-      return { deep: inner }
-    })
+  fc.tuple(fc.boolean(), fc.oneof(fc.constant(max), fc.integer({ min: 2, max }))).map(([isList, levels]) => {
+    let inner: Json = 'core'
+    for (let level = levels; level > 1; level--) inner = isList ? [inner] : { deep: inner }
+    return { deep: inner }
+  })
 
 /** An object of JSON data: mostly small, sometimes empty, sometimes as deep as a part of an event may be. */
 export const jsonObject: fc.Arbitrary<JsonObject> = fc.oneof(
