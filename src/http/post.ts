@@ -121,6 +121,7 @@ export const postTo = <A>(
   const { statuses = statusTable, tls = {}, dispatcher, headersOf } = options
   const { connectWithin = 5_000, holds = true } = options
   const name = urlName(url)
+  const { origin } = url
   const path = url.pathname + url.search
   const guard = guardOf(options.egress)
   // A connection outlives its first attempt, so it has the time of the machine. It holds the process itself.
@@ -160,7 +161,7 @@ export const postTo = <A>(
     let controller: Dispatcher.DispatchController | undefined
 
     const connect = (Client: typeof UndiciClient): Dispatcher =>
-      new Client(url.origin, {
+      new Client(origin, {
         // Events of a socket run in the context in which it was made, and it outlives its first request.
         connect: (_options, done) =>
           own(() => {
@@ -268,7 +269,7 @@ export const postTo = <A>(
     if (slot.job !== job) return
     const { headers, body } = job
     try {
-      slot.client?.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
+      slot.client?.dispatch({ origin, path, method: 'POST', headers, body }, slot.handler)
     } catch (error) {
       lose(slot, job, messageOf(error))
     }
