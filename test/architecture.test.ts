@@ -84,9 +84,7 @@ const tracked = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z']
 type Files = Readonly<Record<string, string>>
 const read = (pattern: RegExp): Files =>
   Object.fromEntries(
-    tracked
-      .filter((path) => pattern.test(path))
-      .map((path) => [path, readFileSync(`${root}${path}`, 'utf8')]),
+    tracked.filter((at) => pattern.test(at)).map((at) => [at, readFileSync(`${root}${at}`, 'utf8')]),
   )
 const src: Files = Object.fromEntries(
   Object.entries(read(/^src\//)).map(([path, text]) => [path.slice(4), text]),

@@ -59,6 +59,7 @@ const timers = [
   { group: ['rxjs'], importNames: timedOperators, message: OWN_CLOCK },
 ]
 
+const shown = { allowNumber: true, allowBoolean: true }
 export default defineConfig(
   { ignores: ['dist/', 'coverage/', 'docs/', '**/*.py'] },
   { linterOptions: { noInlineConfig: true } },
@@ -141,10 +142,7 @@ export default defineConfig(
       'no-restricted-imports': ['error', { patterns: byFile.filter((each) => each.regex !== '^rxjs/') }],
       'no-console': 'off',
       '@typescript-eslint/ban-ts-comment': ['error', { 'ts-expect-error': false }],
-      '@typescript-eslint/restrict-template-expressions': [
-        'error',
-        { allowNumber: true, allowBoolean: true },
-      ],
+      '@typescript-eslint/restrict-template-expressions': ['error', shown],
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/unbound-method': 'off',

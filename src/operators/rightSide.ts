@@ -7,7 +7,7 @@
  */
 
 import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
-import { left, right, type Either } from '../core/either.ts'
+import { constVoid, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { answerOn, carry, divided, withAnswer } from '../core/carry.ts'
 import { drainLoop } from '../core/drainLoop.ts'
@@ -26,6 +26,8 @@ const functionOf = <F extends (...given: never[]) => unknown>(operator: string, 
 
 /** A promise would go on as the item: nothing waits for it. */
 const notPromise = <B>(answer: B): B => {
+  // Its rejection would end the process.
+  if (answer instanceof Promise) answer.catch(constVoid)
   if (isPromiseLike(answer)) throw new UnfitAnswer('answered a promise: use enrich, which waits for it')
   return answer
 }
@@ -245,7 +247,7 @@ export const enrich = <A, B>(
         }
       }
       const startNext = (): void => {
-        while (started.size() < concurrency) {
+        while (!subscriber.closed && started.size() < concurrency) {
           const each = waiting.shift()
           if (each === undefined) return
           const slot: { result: Either<L | Threw, B> | undefined } = { result: undefined }

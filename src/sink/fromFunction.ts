@@ -144,8 +144,10 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
 
   const failed = (error: unknown): Verdict => {
     if (isFailure(error)) return left(error)
-    if (failureOf !== undefined) return left(failureOf(error))
-    return left(retryable('threw', { detail: messageOf(error) }))
+    if (failureOf === undefined) return left(retryable('threw', { detail: messageOf(error) }))
+    const failure: unknown = failureOf(error)
+    if (isFailure(failure)) return left(failure)
+    throw new TypeError(`failureOf of the sink ${name} answered ${kindOf(failure)}, and no Failure`)
   }
 
   const verdictOf = (value: unknown, attempt: Attempt): Verdict => {

@@ -108,8 +108,7 @@ export const startCases = async (folder, bench, names, given) => {
   return { play, stop: () => child.kill() }
 }
 
-export const unitsOf = ({ units }, name) =>
-  typeof units === 'number' ? units : (units[name] ?? units.default)
+export const unitsOf = ({ units: all }, name) => (typeof all === 'number' ? all : (all[name] ?? all.default))
 
 /** Plays each track, round after round, back and forth: a player, its case, the units, and where its figures go. */
 export const playRounds = async (plan, rounds, tracks) => {

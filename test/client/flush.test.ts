@@ -25,8 +25,7 @@ it.each([0, 3])('waits for dead letters that were redriven, told after %d ms', a
     const ids = await inner.dead.redrive(matches)
     return new Promise((done) => void clock.schedule(late, () => done(ids)))
   }
-  const answer = (_: unknown, __: number, index: number) =>
-    index === 0 ? refusal : { verdict: yes, after: 5 }
+  const answer = (_: unknown, __: number, at: number) => (at === 0 ? refusal : { verdict: yes, after: 5 })
   const { client, clock } = open({ size: 1, outbox: { ...inner, dead: { ...inner.dead, redrive } } }, answer)
   client.track(event('a'))
   expect(await client.flush()).toMatchObject({ rejected: 1 })

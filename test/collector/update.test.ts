@@ -71,8 +71,7 @@ describe('update of a collector', () => {
       collector.update({ sources: [web], destinations: [toMemory('Next')] })
       return waiting.enqueue(items)
     }
-    const outbox = (name: string) =>
-      name === 'Old' ? { ...waiting, enqueue } : memoryOutbox<Payload<Event>>()
+    const outbox = (at: string) => (at === 'Old' ? { ...waiting, enqueue } : memoryOutbox<Payload<Event>>())
     const collector = open({ sources: [web], destinations: [toMemory('Old')] }, { outbox })
     const batch = Array.from({ length: 3 }, () => ({ type: 'track', userId: 'u', event: 'Seen' }))
     expect((await ask(collector, '/v1/batch', { batch }, { Authorization: basic('wk:') })).status).toBe(503)

@@ -135,12 +135,10 @@ const play = async (make: MakePull, asked: World) => {
 }
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => i)
-const ascending = (numbers: ReadonlyArray<number>): ReadonlyArray<number> =>
-  [...numbers].sort((a, b) => a - b)
+const ascending = (all: ReadonlyArray<number>): ReadonlyArray<number> => [...all].sort((a, b) => a - b)
 
 const laws = lawTable(world, play, {
-  'U1 takes the next item only while fewer than the window are in the pipeline': ({ beyond }) =>
-    same(beyond, 0),
+  'U1 takes an item only while fewer than the window are in the pipeline': ({ beyond }) => same(beyond, 0),
   'U2 every item comes out once; after an unsubscribe at most once': (trace, { total }) => {
     const came = ascending(trace.came)
     if (trace.pulledAtStop === undefined) same(came, upTo(total))

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { format } from 'node:util'
 import type createDebug from 'debug'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { concat, lastValueFrom, of, Subject, throwError, toArray, type Observable } from 'rxjs'
+import { concat, firstValueFrom, from, lastValueFrom, of, Subject, throwError, toArray } from 'rxjs'
+import type { Observable } from 'rxjs'
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { withConcurrency, withDedupe, withRateLimit, withRetryAfterGate } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
@@ -85,7 +86,7 @@ test.each<readonly [string, string, unknown]>([
   ['mapRight', PROMISE, mapRight(async () => 1)],
   ['mapRight', EITHER, mapRight(() => right(1))],
   ['filterRight', PROMISE, untyped(filterRight)(async () => true)],
-  ['tapRight', PROMISE, tapRight(async () => 1)],
+  ['tapRight', PROMISE, tapRight(() => Promise.reject(new Error('no')))],
   ['flatMapRight', PROMISE, untyped(flatMapRight)(async () => right(1))],
   ['flatMapRight', 'answered a number: answer left(…) or right(…)', untyped(flatMapRight)(() => 1)],
   ['enrich', EITHER, enrich(async () => left(1))],
@@ -94,6 +95,14 @@ test.each<readonly [string, string, unknown]>([
   const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })
   expect(ended).toMatchObject({ left: { _tag: 'Threw', operator: name, input: 'a' } })
   expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
+})
+
+test('enrich asks for nothing more when its subscriber has gone', async () => {
+  let asked = 0
+  const items = from([1, 2, 3].map((n) => right(n)))
+  await firstValueFrom(items.pipe(enrich(async () => asked++, { concurrency: 1 })), { defaultValue: 0 })
+  await new Promise(setImmediate)
+  expect(asked).toBe(1)
 })
 
 test('validate refuses what is no io-ts codec', () => {

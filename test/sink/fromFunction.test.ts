@@ -204,10 +204,12 @@ describe('the verdict of a handler', () => {
     expect(await heard(mine)).toEqual([left(refused('range')), 'complete'])
   })
 
-  test('is none when failureOf throws: that is a defect', async () => {
+  test('is none when failureOf throws or answers none: that is a defect', async () => {
     const defect = new Error('in failureOf')
     const mine = sink('mine', () => Promise.reject(new Error('no')), { failureOf: throwing(defect) })
     expect(await heard(mine)).toEqual(['error', defect])
+    const none = sink('mine', () => Promise.reject(new Error('no')), { failureOf: () => ({}) as Failure })
+    expect(await heard(none)).toEqual(['error', expect.any(TypeError)])
   })
 })
 
