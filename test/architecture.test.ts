@@ -93,10 +93,7 @@ const src: Files = Object.fromEntries(
 /** Files of src without a test of their name. */
 const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/(^|\/)index\.ts$|\.d\.ts$/, 'no code of their own'],
-  [
-    /^(core\/(awaitable|outcome)|event\/limits|outbox\/factory|outbox\/lmdb\/contract)\.ts$/,
-    'types and values',
-  ],
+  [/^(core\/(awaitable|outcome)|event\/limits|outbox\/lmdb\/contract)\.ts$/, 'types and values'],
   [/^core\/carry\.ts$/, 'test/laws/acknowledged.laws.ts'],
   [/^operators\/batchLimits\.ts$/, 'options of batch: batch.test.ts'],
   [/^outbox\/(deliveries|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],

@@ -27,7 +27,10 @@ const turnsDuring = async (work: () => Promise<unknown>): Promise<number> => {
 it('a batch of many messages gives other work its turn after each 16th, one batch at a time', async () => {
   const { collector } = open()
   const batch = Array.from({ length: 500 }, (_, at) => ({ type: 'page', userId: 'u', messageId: `m${at}` }))
-  const work = () => Promise.all([1, 2].map(() => ask(collector, '/v1/batch', { batch })))
+  const work = async (): Promise<void> => {
+    const answers = await Promise.all([1, 2].map(() => ask(collector, '/v1/batch', { batch })))
+    expect(answers).toMatchObject([{ status: 200 }, { status: 200 }])
+  }
   expect(await turnsDuring(work)).toBeGreaterThan(80)
 })
 

@@ -111,7 +111,7 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
     writeErr: (text) => err.line(text.trimEnd()),
     outputError: (text) => {
       // The value behind an unknown flag is left out: `--secret=…` and `-s…` may hold one.
-      const long = text.trim().replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
+      const long = text.trim().replace(/'(-[^'=]*)=[^]*'/, "'$1'")
       const safe = long.replace(/(unknown option '-[^-'])[^]*'/, "$1'")
       const sentence = safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')
       err.line(`${name}: ${sentence}; see ${name} --help`)

@@ -24,12 +24,12 @@ const timeoutOptions = strict({
 })
 
 /**
- * Gives one attempt `timeout` milliseconds in total, counted from its start.
+ * Gives one attempt `timeout` milliseconds in total, counted from the moment at which the sink has started.
  *
  * Without a verdict by then the verdict is `Retryable('timeout')`; the delivery is cancelled and complete. If
  * the verdict is out but the delivery still runs (a body is drained), it is cancelled and completed at the
  * same moment. The attempt has the time up to, but not including, `timeout`: a verdict at that very instant
- * comes too late.
+ * comes too late. One that comes while the sink starts is in time.
  *
  * @throws ConfigError if `timeout` is not a finite number above 0.
  *

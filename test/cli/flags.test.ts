@@ -46,6 +46,7 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--sercet-env', 'A'],
     "unknown option '--sercet-env' (Did you mean --secret-env?); see headrace send --help",
   ],
+  ['a secret in a flag', [...to, "--sekret=it's-x"], /^unknown option '--sekret'[^x]*headrace send/],
   [
     'two files',
     ['a', 'b', ...to],

@@ -174,8 +174,7 @@ it.each<[Reply, object, IngestionOptions?]>([
   [{ status: 460 }, { left: { _tag: 'Retryable', status: 460 } }, { statuses }],
 ])(
   'the status of an answer decides as for a webhook: %o (clients/25, 28, 29)',
-  async (reply, verdict, options) =>
-    expect(await verdictOn(reply, batch('a'), options)).toMatchObject(verdict),
+  async (reply, verdict, more) => expect(await verdictOn(reply, batch('a'), more)).toMatchObject(verdict),
 )
 
 /** Verdicts on answers that stall, and that no timer and no socket are left: test/laws/http.laws.ts. */
