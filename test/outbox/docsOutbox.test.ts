@@ -53,7 +53,7 @@ it('the outbox over SQLite keeps them too, and serves a destination and a client
   const laws = outboxLaws(({ bounds, clock, place }) =>
     sqliteOutbox(`${scratch}/${place}.db`, bounds)({ codec, clock }),
   )
-  await checkLaws(laws, { runs: runs(0.1), seed: 1 })
+  await checkLaws(laws, { runs: runs(0.1), seed: 4 })
   const text = example('sqliteOutbox') + example('main').replace(/.*'.\/sqliteOutbox.ts'\n/, '')
   const fences = [{ file: 'main.ts', line: 1, language: 'ts', flags: [], text }]
   expect(await checkExamples(fences, 30_000, { programs: true })).toEqual([[]])

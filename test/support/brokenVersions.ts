@@ -12,6 +12,7 @@ import type { Clock, Failure, KeyedBatchOptions, ObservableEither, Sink, Verdict
 import type { Frame } from '../../src/event/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { delivered, dropped } from '../../src/core/outcome.ts'
+import { newId } from '../../src/event/payload.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import { clockOf } from '../../src/sink/sink.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
@@ -152,6 +153,7 @@ const faultsOf = (room: string, make: MakeCombination) => {
     [`asks: as ${room}, forgets what failed before`]: attempting(make, () => ({ lastFailure: undefined })),
     [`verdict: as ${room}, tells its verdict at the end`]: made((all) => withDelivery(all, takeLast(1))),
     [`completes: as ${room}, aborts the others at its verdict`]: made((all) => withDelivery(all, take(1))),
+    [`cancels: as ${room}, cannot be cancelled`]: made((all) => withDelivery(all, uncancelled)),
     [`closes: as ${room}, does not close its sinks`]: made((all) => ({ ...all, close: done })),
   })
 }
@@ -205,9 +207,12 @@ export const moreBrokenSigners = versions<Signing>('sign')({
   ),
 })
 
-/** A durable outbox: each change writes all that it holds to a new file, which replaces the old one when it is synced. */
+/**
+ * A durable outbox: each change writes all that it holds to a new file, which replaces the old one when it is synced. Without `inTurn`
+ * it does not wait for the change before.
+ */
 export const files =
-  (syncs = true): MakeOutbox =>
+  (syncs = true, inTurn = true): MakeOutbox =>
   async ({ clock, bounds, disk }) => {
     const paths = await disk.list()
     if (paths.includes('new')) await disk.remove('new')
@@ -215,11 +220,15 @@ export const files =
     const sizeOf = ({ byteLength }: OutboxItem): number => byteLength
     const store = sharedStore<OutboxItem>(clock, { ...bounds, sizeOf, from })
     const { outbox } = store.open()
+    let turn: Promise<unknown> = done()
     const stored = async <T>(answer: Awaitable<T>): Promise<T> => {
       const given = await answer
-      await disk.append('new', store.text())
-      if (syncs) await disk.sync('new')
-      await disk.rename('new', 'store')
+      const write = async (): Promise<void> => {
+        await disk.append('new', store.text())
+        if (syncs) await disk.sync('new')
+        await disk.rename('new', 'store')
+      }
+      await (turn = inTurn ? turn.then(write) : write())
       return given
     }
     return {
@@ -300,6 +309,17 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'repeats: counts a repeated ack': inMemory(({ ack }) => ({ ack: async (list) => ack(list) })),
   'remaining: keeps what it should hand back': inMemory(() => ({ takeRemaining: () => [] })),
   'survives: does not sync': files(false),
+  'answers: has two writes under way': files(true, false),
+  'stats: loses all but one of calls at once': inMemory(({ enqueue }) => {
+    let last: Awaitable<unknown>
+    return {
+      enqueue: async (items) => {
+        const mine = (last = done())
+        await mine
+        return last === mine ? enqueue(items) : items.map((item) => right(newEntry(newId(), item)))
+      },
+    }
+  }),
 })
 
 /** For the laws that `pushed` leaves. */
@@ -317,7 +337,7 @@ export const brokenPushing: Versions<MakeOutbox> = {
 
 /** A store in memory, by the clock of its run. `change` is done to each view. `leaseTime`: other than it should be. */
 export const sharedInMemory = (
-  change: (outbox: Outbox<number>) => Outbox<number> = identity,
+  change: (outbox: Outbox<number>, clock: Clock) => Outbox<number> = identity,
   leaseTime?: number,
 ): OpenSharedOutbox => {
   const stores = new WeakMap<Clock, SharedStore<number>>()
@@ -326,7 +346,7 @@ export const sharedInMemory = (
       stores.get(clock) ?? sharedStore(clock, { ...world, leaseTime: leaseTime ?? world.leaseTime })
     stores.set(clock, store)
     const { outbox, kill } = store.open()
-    return { outbox: change(outbox), kill }
+    return { outbox: change(outbox, clock), kill }
   }
 }
 
@@ -342,6 +362,14 @@ export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')(
   'ends-once: loses an item that it accepts': sharedInMemory((outbox) => ({
     ...outbox,
     enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
+  })),
+  'one-at-a-time: renews no lease': sharedInMemory((outbox, clock) => ({
+    ...outbox,
+    lease: async (now, limits) => {
+      const list = await outbox.lease(now, limits)
+      clock.schedule(30_000, () => void outbox.nack(list.map((entry) => ({ entry, due: now }))))
+      return list
+    },
   })),
   'one-at-a-time: ends the leases of a killed process too soon': sharedInMemory(identity, 14_000),
 })

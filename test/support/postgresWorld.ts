@@ -45,12 +45,18 @@ export const untilAnswered = <A>(outbox: Outbox<A>): Outbox<A> => {
         }
       }
     }
+  // An enqueue that is repeated would come behind those that were called with it.
+  let turn: Promise<unknown> = Promise.resolve()
   const { enqueue, lease, ack, nack, addDeadLetter, dead, opened, close } = outbox
   return {
     ...outbox,
     ...(opened && { opened: again(opened) }),
     ...(addDeadLetter && { addDeadLetter: again(addDeadLetter) }),
-    enqueue: again(enqueue),
+    enqueue: (items) => {
+      const answers = turn.then(() => again(enqueue)(items))
+      turn = answers
+      return answers
+    },
     lease: again(lease),
     ack: again(ack),
     nack: again(nack),

@@ -12,9 +12,7 @@ export const callStream = function* (seed: number, kinds: ReadonlyArray<Kind>, s
     { weight: 1e6 - weight, arbitrary: trackingCallOf(...kinds) },
     { weight, arbitrary: invalidCallOf(...kinds) },
   )
-  for (let number = 0; ;)
+  for (let next = 0; ;)
     for (const each of fc.sample(calls, { numRuns: 500, seed: Math.floor(random() * 2 ** 31) }))
-      yield 'call' in each
-        ? { ...each.call, messageId: `gen-${String(seed)}-${String(number++)}` }
-        : each.input
+      yield 'call' in each ? { ...each.call, messageId: `gen-${String(seed)}-${String(next++)}` } : each.input
 }

@@ -108,11 +108,10 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
         'Each accepted call ends exactly once, at the latest in the close, and is not sent after that.',
       check: ({ happened }) => {
         same(idsOf(happened, 'ended').toSorted(), idsOf(happened, 'accepted').toSorted())
-        for (const [n, { what, ids }] of happened.entries())
-          holds(
-            what !== 'ended' || !idsOf(happened.slice(n), 'sent').includes(ids.join()),
-            `${ids.join()} is sent`,
-          )
+        for (const [n, { what, ids }] of happened.entries()) {
+          const isSent = idsOf(happened.slice(n), 'sent').includes(ids.join())
+          holds(what !== 'ended' || !isSent, `${ids.join()} is sent`)
+        }
       },
       situations: ['Delivered', 'Rejected', 'Abandoned'],
     },

@@ -27,11 +27,8 @@ export interface CodecLawOptions<out A> extends CodecArbitraryOptions {
  * const reports = await checkLaws(codecLaws(Order), { runs: 50, seed: 1 })
  * console.log(reports.every(({ result }) => result === 'kept')) // => true
  */
-export const codecLaws = <A, O>(
-  codec: t.Type<A, O>,
-  options: CodecLawOptions<A> = {},
-): ReadonlyArray<Law> => {
-  const { arbitrary, ...others } = options
+export const codecLaws = <A, O>(codec: t.Type<A, O>, given: CodecLawOptions<A> = {}): ReadonlyArray<Law> => {
+  const { arbitrary, ...others } = given
   const damaged = fc.record({
     value: arbitrary ?? arbitraryFor(codec, others),
     place: fc.nat({ max: 10_000 }),
@@ -62,7 +59,7 @@ export const codecLaws = <A, O>(
       },
       'encoding-is-stable': {
         statement:
-          'Encoding a value twice gives the same text; decoded, only the order of its keys may differ.',
+          'Encoding a value twice gives the same text; decoded, only its keys may be in other order.',
         check: ({ value }) => {
           const before = structuredClone(value)
           const text = textOf(value)

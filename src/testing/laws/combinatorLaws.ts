@@ -44,14 +44,12 @@ const LATE: Verdict = left(retryable('late'))
 
 /** The verdict when each sink has one. */
 const joined = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string): Verdict => {
-  const verdicts = memory.map((verdict, at) => ({ sink: String(at), verdict }))
+  const all = memory.map((verdict, at) => ({ sink: String(at), verdict }))
   if (wantsAll && memory.every(isRight)) return right({ sink: name })
-  if (wantsAll) return left(notAll(verdicts))
-  return left(
-    allFailed(
-      verdicts.flatMap(({ sink, verdict }) => (isRight(verdict) ? [] : { sink, failure: verdict.left })),
-    ),
-  )
+  if (wantsAll) return left(notAll(all))
+  const causesOf = ({ sink, verdict }: (typeof all)[0]) =>
+    isRight(verdict) ? [] : { sink, failure: verdict.left }
+  return left(allFailed(all.flatMap(causesOf)))
 }
 
 /** One attempt as it must go, in plain code. `memory` has the last verdict of each sink. */
@@ -110,38 +108,41 @@ export const playCombination = async (
     scriptedSink<string>({ name: String(at), clock, reply: () => replies[at] ?? {} }),
   )
   const sink = make(sinks)
-  const memory: Verdict[] = []
   const attempts = []
-  let lastFailure: Failure | undefined
-  for (const [at, each] of input.attempts.entries()) {
-    replies = each.slice(0, input.sinks)
-    const start = clock.now()
-    const attempt = { number: at + 1, until: start + input.time, lastFailure, clock }
-    const verdicts: Array<{ readonly at: number; readonly verdict: Verdict }> = []
-    let endedAt: number | undefined
-    sink.deliver('item', attempt).subscribe({
-      next: (verdict) => verdicts.push({ at: clock.now(), verdict }),
-      complete: () => {
-        endedAt = clock.now()
-      },
-      error: (error: unknown) => log(`it failed: ${String(error)}`),
-    })
-    await clock.advance(PERIOD)
-    const asked = sinks.flatMap(({ calls }, sink) =>
-      calls
-        .filter(({ startedAt }) => startedAt >= start)
-        .map(({ startedAt, attempt }) => ({ sink, startedAt, attempt })),
-    )
-    const seen = stored({ asked, verdicts, endedAt })
-    log(`attempt ${String(at + 1)}: ${JSON.stringify(seen)}`)
-    attempts.push({ seen, must: stored(expected(rules, replies, memory, sink.name, attempt, start)) })
-    const verdict = seen.verdicts[0]?.verdict
-    if (verdict?._tag !== 'Left' || isFinal(verdict)) break
-    lastFailure = verdict.left
+  // What it knows of an item is in the failure of that item.
+  for (const item of ['an item', 'another item']) {
+    const memory: Verdict[] = []
+    let lastFailure: Failure | undefined
+    for (const [at, each] of input.attempts.entries()) {
+      replies = each.slice(0, input.sinks)
+      const start = clock.now()
+      const attempt = { number: at + 1, until: start + input.time, lastFailure, clock }
+      const verdicts: Array<{ readonly at: number; readonly verdict: Verdict }> = []
+      let endedAt: number | undefined
+      sink.deliver(item, attempt).subscribe({
+        next: (verdict) => verdicts.push({ at: clock.now(), verdict }),
+        complete: () => (endedAt = clock.now()),
+        error: (error: unknown) => log(`it failed: ${String(error)}`),
+      })
+      await clock.advance(PERIOD)
+      const asked = sinks.flatMap(({ calls }, sink) =>
+        calls.flatMap(({ startedAt, attempt }) => (startedAt >= start ? { sink, startedAt, attempt } : [])),
+      )
+      const seen = stored({ asked, verdicts, endedAt })
+      log(`attempt ${String(at + 1)} of ${item}: ${JSON.stringify(seen)}`)
+      attempts.push({ seen, must: stored(expected(rules, replies, memory, sink.name, attempt, start)) })
+      const verdict = seen.verdicts[0]?.verdict
+      if (verdict?._tag !== 'Left' || isFinal(verdict)) break
+      lastFailure = verdict.left
+    }
   }
+  replies = sinks.map(() => ({ after: PERIOD }))
+  const last = { number: 1, until: Infinity, lastFailure: undefined, clock }
+  sink.deliver('a cancelled item', last).subscribe().unsubscribe()
+  const running = sinks.map((each) => each.running())
   const timers = clock.timers()
   await clock.run(sink.close({ timeout: 50, clock }))
-  return { attempts, timers, closed: sinks.map(({ closed }) => closed) }
+  return { attempts, running, timers, closed: sinks.map(({ closed }) => closed) }
 }
 
 const lawsOf =
@@ -156,6 +157,14 @@ const lawsOf =
       asks: agree('asked', asks),
       verdict: agree('verdicts', verdict),
       completes: agree('endedAt', 'It completes when the last of its sinks does, and aborts none.'),
+      cancels: {
+        statement: 'A cancel reaches each sink that was asked.',
+        check: ({ running }: Trace) =>
+          same(
+            running,
+            running.map(() => 0),
+          ),
+      },
       closes: {
         statement: 'close closes each sink once, with its time, and leaves no timer.',
         check: ({ closed, timers }: Trace) => same([closed, timers], [closed.map(() => [50]), []]),
@@ -168,8 +177,8 @@ const FIRST_WINS =
 
 /**
  * The laws of a combination of your own that asks its sinks at the same time, as `firstSuccess` does: the
- * first success wins. They play up to four attempts of an item; the combination's memory between them is in
- * its failure.
+ * first success wins. They play up to four attempts of an item, then of another one; the combination's memory
+ * of an item is in its failure.
  *
  * @example
  * ```ts no-run

@@ -3,7 +3,7 @@ import { identity } from 'fp-ts/lib/function.js'
 import { partitionWithIndex, separate, unzip, zip } from 'fp-ts/lib/ReadonlyArray.js'
 import { isLeft } from '../../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../../core/awaitable.ts'
-import { expired, messageOf, refused, retryable } from '../../core/failure.ts'
+import { allFailed, expired, messageOf, refused, retryable } from '../../core/failure.ts'
 import { delivered, dropped, expired as expiredOutcome, rejected } from '../../core/outcome.ts'
 import { checkOptions, flag, func, oneOf, optional, strict } from '../../core/options.ts'
 import { newId } from '../../event/payload.ts'
@@ -211,8 +211,20 @@ const playOutbox = async (
   const steps: { readonly [Name in OutboxCommand['do']]: (command: CommandOf<Name>) => Awaitable<void> } = {
     enqueue: async (each) => {
       const items = each.items.map(number)
-      const answers = await both((asked) => asked.enqueue(items))
-      compare('bounds', answers, (all) => all.map((one) => (isLeft(one) ? one.left.bound : 'accepted')))
+      const answers = await both((asked) =>
+        each.atOnce
+          ? Promise.all(items.map(async (item) => asked.enqueue([item]))).then((all) => all.flat())
+          : asked.enqueue(items),
+      )
+      const { bytes } = reference.outbox.stats()
+      const ends = answers[1].map((one) => (isLeft(one) ? one.left.bound : 'taken'))
+      const found = answers[0].map((one, at) => {
+        if (!isLeft(one)) return 'taken'
+        // Of two broken bounds it may name either.
+        const isBoth = ends[at] === 'count' && bytes + (items[at]?.byteLength ?? 0) > bounds.maxBytes
+        return isBoth ? 'count' : one.left.bound
+      })
+      under('bounds', () => same(found, ends))
       compare('remembers', answers, (all) => separate(all).right.map(contentOf))
       separate(answers[0]).right.forEach(name)
       for (const { bound } of separate(answers[1]).left) reach(`refuses by ${bound}`)
@@ -244,7 +256,8 @@ const playOutbox = async (
     nack: async ({ which, delay, twice }) => {
       const now = clock.now()
       const due = now + delay
-      const lastFailure = retryable('status', { status: 503, notBefore: due })
+      const failure = retryable('status', { status: 503, notBefore: due })
+      const lastFailure = allFailed([{ sink: 'a', failure }])
       const tried = delay > 0 && { firstAttemptAt: now, progress: { attempts: numbers, lastFailure } }
       const put = (entry: Entry<Item>) => ({ entry: { ...entry, ...tried }, due })
       const released = release(which)

@@ -82,7 +82,8 @@ export const outboxRun = fc.record({
   }),
   commands: commands(
     {
-      enqueue: { weight: 20, arbitrary: fc.record({ items }) },
+      // `atOnce`: a call for each item, before the first is answered.
+      enqueue: { weight: 20, arbitrary: fc.record({ items, atOnce: fc.boolean() }) },
       lease: {
         weight: 24,
         arbitrary: fc.record({ count: fc.nat(6), retries: fc.nat(4), retriesOnly }),

@@ -54,10 +54,9 @@ export const plainOutbox = <A>(
     return gone.map(({ id }) => id)
   }
   const rankOf = ({ due, entry }: Row<A>): number => (due === 0 ? 0 : rank(entry.item))
+  const isFree = ({ entry }: Row<A>): boolean => !leased.has(entry.id)
   const free = (): ReadonlyArray<Row<A>> =>
-    held.rows
-      .filter(({ entry }) => !leased.has(entry.id))
-      .sort((a, b) => a.due - b.due || rankOf(a) - rankOf(b))
+    held.rows.filter(isFree).sort((a, b) => a.due - b.due || rankOf(a) - rankOf(b))
 
   const outbox = {
     keeps: () => true,

@@ -140,10 +140,8 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
         const half = ask({ ...moment, draw: 0.5 })
         // The least pause is 1 ms, and halves may be rounded.
         const isHalf = half._tag !== 'Wait' || Math.abs(half.delay - longestOf(moment) / 2) <= 1
-        holds(
-          isHalf,
-          `half of the jitter is ${JSON.stringify(half)}, of ${String(longestOf(moment))} ms at most`,
-        )
+        const most = String(longestOf(moment))
+        holds(isHalf, `half of the jitter is ${JSON.stringify(half)}, of ${most} ms at most`)
       },
     },
     'due-when-both-allow-it': {

@@ -38,8 +38,8 @@ export type OpenSharedOutbox = (world: SharedOutboxWorld) => Awaitable<SharedOut
 const RELAYS = 3
 const LEASE_TIME = 30_000
 const END = 220_000
-/** Milliseconds of a delivery. */
-const DELIVERY = 100
+/** Milliseconds of a delivery, and of one that takes longer than a lease. */
+const [DELIVERY, LONG_DELIVERY] = [100, 45_000]
 
 /** Often the same, so that crashes, half a delivery later, meet deliveries. */
 const at = fc.constantFrom(0, 0, 1_000, 5_000, 5_010, 14_444)
@@ -47,6 +47,8 @@ const at = fc.constantFrom(0, 0, 1_000, 5_000, 5_010, 14_444)
 const sharedRun = fc.record({
   latency: fc.constantFrom(0, 1, 40),
   maxInFlight: fc.constantFrom(1, 2, 5),
+  /** Whether the last delivery of the first item takes longer than a lease, which must be renewed. */
+  isLong: fc.boolean(),
   items: fc.array(fc.record({ at, relay: fc.nat(RELAYS - 1), busy: fc.nat(2), no: fc.boolean() }), {
     minLength: 1,
     maxLength: 12,
@@ -59,7 +61,7 @@ type SharedRun = typeof sharedRun extends fc.Arbitrary<infer I> ? I : never
 /** Plays a run. Answers its trace. */
 const playShared = async (
   open: OpenSharedOutbox,
-  { latency, maxInFlight, items, crashes }: SharedRun,
+  { latency, maxInFlight, isLong, items, crashes }: SharedRun,
   { log }: Run,
   settle: OutboxLawOptions['settle'],
 ) => {
@@ -79,7 +81,8 @@ const playShared = async (
         tell(`${String(index)} sends item ${String(item)}, attempt ${String(number)}`)
         const { busy = 0, no = false } = items[item] ?? {}
         const last = no ? left(refused('no')) : right({ sink: 's' })
-        return { verdict: number <= busy ? left(retryable('busy')) : last, after: DELIVERY }
+        if (number <= busy) return { verdict: left(retryable('busy')), after: DELIVERY }
+        return { verdict: last, after: isLong && item === 0 ? LONG_DELIVERY : DELIVERY }
       },
     })
     const work = relay<number>({

@@ -93,8 +93,7 @@ const meaningOfVerdict = (verdict: Verdict): Meaning => {
 const aloneIn = ({ periods }: SinkTrace) =>
   periods.flatMap(({ deliveries: [delivery, ...others], calls }) => {
     const verdict = delivery?.told.map(({ value }) => value).find(isVerdict)
-    if (delivery === undefined || verdict === undefined || delivery.isCancelled || others.length > 0)
-      return []
+    if (delivery?.isCancelled !== false || verdict === undefined || others.length > 0) return []
     // A sink of several requests stops at the deadline.
     if (verdict._tag === 'Left' && (delivery.told[0]?.at ?? 0) >= delivery.until) return []
     return [{ verdict, calls }]
@@ -303,9 +302,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
             reach('delivered')
             const accepted = period.calls.filter((call) => meaningOfCall(call) === 'delivered')
-            const isSent = accepted.some(
-              ({ request }) => request.unread ?? carries?.(request, one.item) ?? true,
-            )
+            const isSent = accepted.some(({ request: r }) => r.unread ?? carries?.(r, one.item) ?? true)
             const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
             const way = 'if it does in a form of its own, give { carries }'
             holds(isSent, `no accepted request carries ${one.before}: ${sent}; ${way}`)
@@ -325,9 +322,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
         }
         const verdict = await trace.alone()
         if (verdict?._tag === 'Right') return
-        const steps = given.steps
-          .slice(0, 1)
-          .map((step) => ({ ...step, cancel: null, again: null, until: null }))
+        const [first] = given.steps
+        const steps = first ? [{ ...first, cancel: null, again: null, until: null }] : []
         const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
         const fresh = periods[0]?.deliveries.map(verdictIn)[0]
         const had = verdict === undefined ? 'no verdict' : JSON.stringify(verdict)
