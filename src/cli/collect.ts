@@ -8,7 +8,6 @@ import { sumOf } from '../core/outcome.ts'
 import type { Inspectable, Inspector } from '../inspector/inspector.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
-import { DEAD_PAGE, type EndedDeadLetter } from '../outbox/outbox.ts'
 import { changesOf, readConfig, type Config } from './config.ts'
 import { placeOf, type OptionsOf } from './flags.ts'
 import { drawLive, drawStopping, outputOf } from './live.ts'
@@ -16,7 +15,7 @@ import { UsageError, type Output } from './options.ts'
 import { DEAD_ENDS, endCodeOf, endingLine, endingOf } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot } from './report.ts'
 import { openPostgres, serve } from './server.ts'
-import { aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
+import { STOPPED, aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** Bytes that may wait for a slow reader of stdout. */
 const MAX_UNREAD = 16_777_216
@@ -24,26 +23,18 @@ const MAX_UNREAD = 16_777_216
 /** The deadline of the default policy. */
 const RETRY_FOR = 14_400_000
 
-/** A destination, for an inspector. A collector has no list of dead letters, but shows each to `redrive`. */
-const inspectableOf = (collector: Collector, name: string, events: Observable<LogEvent>): Inspectable => {
-  const list: Inspectable['dead']['list'] = async ({ limit = DEAD_PAGE } = {}) => {
-    const found: Array<EndedDeadLetter<unknown>> = []
-    const look = (letter: EndedDeadLetter<unknown>): boolean => {
-      if (found.length < limit) found.push(letter)
-      return false
+/** A destination, for an inspector. */
+const inspectableOf = (collector: Collector, name: string, events: Observable<LogEvent>) => {
+  const dead = collector.dead(name)
+  return (
+    dead && {
+      name,
+      events$: events.pipe(filter(({ from }) => from === name)),
+      dead,
+      // It is gone for a moment when a file that was read again leaves it out.
+      stats: () => collector.stats().destinations[name] ?? { ...sumOf([]), refused: 0 },
     }
-    await collector.redrive(name, look)
-    return found
-  }
-  const purge = (): Promise<number> =>
-    Promise.reject(new Error('collect deletes none: use headrace dead purge'))
-  return {
-    name,
-    events$: events.pipe(filter(({ from }) => from === name)),
-    dead: { list, redrive: (matches) => collector.redrive(name, matches), purge },
-    // It is gone for a moment when a file that was read again leaves it out.
-    stats: () => collector.stats().destinations[name] ?? { ...sumOf([]), refused: 0 },
-  }
+  )
 }
 
 /** Writes a line for each outcome. Lines beyond a slow reader's buffer are left out, which is said once. */
@@ -120,7 +111,9 @@ export const collectCommand = async (
   let parts: ReadonlyArray<Inspectable> = []
   const show = ({ settings }: Config): void => {
     const partOf = (name: string) => parts.find((part) => part.name === name)
-    parts = settings.destinations.map(({ name }) => partOf(name) ?? inspectableOf(collector, name, events))
+    parts = settings.destinations.flatMap(
+      ({ name }) => partOf(name) ?? inspectableOf(collector, name, events) ?? [],
+    )
     panel?.update(...parts)
   }
   show(first)
@@ -155,7 +148,7 @@ export const collectCommand = async (
   eraseView()
   const totals = () => sumOf(Object.values(collector.stats().destinations))
   const erase = drawStopping(terminal, grace + LAST_ATTEMPT, () => totals().waiting)
-  await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
+  const closed = await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
   erase()
   // Until here /readyz answers that it stops.
   server.close()
@@ -167,7 +160,9 @@ export const collectCommand = async (
     ([name, each]) =>
       [name, { ...summaryOf(each.refused, each), forgotten: each.evictedDeadLetters }] as const,
   )
-  const account = { received, accepted, refused, unrouted, deletions }
+  // With the destinations that a file that was read again left out. A stop at once leaves some open.
+  const all = closed?.totals ?? totals()
+  const account = { received, accepted, refused, unrouted, deletions, totals: all }
   if (output === 'json')
     out.line(toJson({ t: 'summary', ...account, destinations: Object.fromEntries(accounts) }))
   else {
@@ -178,8 +173,10 @@ export const collectCommand = async (
       const ends = showSummary(`accepted ${String(each.accepted)}`, 0, each)
       err.line(`headrace: ${plain(name)}: ${ends}${gone}`)
     }
+    if (all.accepted > totals().accepted)
+      err.line(`headrace: with removed ones: ${showSummary(`accepted ${String(all.accepted)}`, 0, all)}`)
   }
-  const code = endCodeOf(totals())
+  const code = closed ? endCodeOf(all) : STOPPED
   if (stop.now.aborted) await quit(terminal, code)
   return code
 }

@@ -189,6 +189,16 @@ export const forward = async (job: Job, terminal: Terminal) => {
     : job.place && lmdbOutbox({ path: job.place.name, ...bounds, ...of })
   await database?.opened()
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
+  const { inspect } = job
+  // Before anything is sent: its port may be in use.
+  const panel =
+    inspect !== undefined &&
+    (await import('./inspect.ts')
+      .then(({ openInspector }) => openInspector(inspect, [], terminal))
+      .catch(async (error: unknown) => {
+        await store?.close()
+        throw error
+      }))
   const target = job.open(
     onEvent,
     store && {
@@ -203,15 +213,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     },
   )
   const part = { ...target, stats: () => ({ ...target.stats(), refused: reading.refused }) }
-  const inspect = job.inspect
-  const panel =
-    inspect !== undefined &&
-    (await import('./inspect.ts')
-      .then(({ openInspector }) => openInspector(inspect, [part], terminal))
-      .catch(async (error: unknown) => {
-        await target.close({ timeout: 0 })
-        throw error
-      }))
+  if (panel) panel.update(part)
   const stop = stopSignals(host)
 
   /** Stops reading. Accepted events go on. */
@@ -266,8 +268,13 @@ export const forward = async (job: Job, terminal: Terminal) => {
       await out.caughtUp()
       if (read._tag === 'Right') await target.ready()
       if (isOver()) break
-      if (read._tag === 'Left') refuse(before + read.left.line, read.left)
-      else undecided.push(offer(before + read.right.line, read.right.value))
+      if (read._tag === 'Left') {
+        const at = before + read.left.line
+        refuse(at, read.left)
+        const place = store && input.mark?.()
+        // A last line without a line feed may still be written to.
+        if (place?.line === at) mark = place
+      } else undecided.push(offer(before + read.right.line, read.right.value))
       if (undecided.length >= (store === undefined ? 1 : MAX_UNDECIDED))
         await Promise.all(undecided.splice(0))
     }
@@ -309,7 +316,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     report({ t: 'url', url, delivered, failed, passedOver: skipped })
     const busy = skipped === 0 ? '' : `, ${String(skipped)} skipped while it was busy`
     if (output !== 'json')
-      note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
+      note(`${url}  ${counted(delivered, 'attempt')} succeeded, ${String(failed)} failed${busy}`)
   }
   const forgotten = store && (store.stats().evictedDeadLetters ?? 0) - evictedBefore
   if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten }))

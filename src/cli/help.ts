@@ -152,7 +152,8 @@ It is the lower-case hex HMAC-SHA1 of the bytes as they are, as in X-Signature.
 Example:
   $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
 
-Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`,
+Exit codes: 0 signed; 1 the output could not be written; 2 wrong usage, or the body
+cannot be read.`,
 
   verify: `say whether a body has a signature, and why not
 
@@ -189,7 +190,8 @@ token is wrong.`,
 Example:
   $ headrace schema openapi --title 'Webhooks of my shop' > openapi.json
 
-Exit codes: 0 printed, or the reader closed the pipe; 2 wrong usage.`,
+Exit codes: 0 printed, or the reader closed the pipe; 1 the output could not be
+written; 2 wrong usage.`,
 
   gen: `write events to try things out with, one a line
 

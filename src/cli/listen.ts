@@ -27,7 +27,7 @@ const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signatur
   return { verdict: 'not authentic', why: result.left.explanation } as const
 }
 
-const CHECK_COLOURS = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
+const STYLE_OF = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
 
 const idsIn = (body: Buffer): { readonly type?: string; readonly id?: string } => {
   const value = valueOr<unknown, undefined>(undefined, () => JSON.parse(body.toString()))
@@ -92,9 +92,16 @@ export const listenCommand = async (
     events.next({ ...told, _tag: 'Ended', outcome })
   }
 
-  const keep = (body: Buffer): void =>
-    file?.write(lineOfBody(body), (error) => {
-      if (error instanceof Error) err.line(`headrace listen: --out could not be written: ${whyNot(error)}`)
+  /** Answers whether the line is written. One that cannot be ends the command before its answer. */
+  const keep = (body: Buffer): Promise<boolean> =>
+    new Promise((resolve) => {
+      if (file === undefined) return resolve(true)
+      file.write(lineOfBody(body), (error) => {
+        if (error instanceof Error && !ended.signal.aborted)
+          err.line(`headrace listen: --out could not be written: ${whyNot(error)}`)
+        if (error instanceof Error) ended.abort(FAULT)
+        resolve(!(error instanceof Error))
+      })
     })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== 'POST') {
@@ -127,16 +134,15 @@ export const listenCommand = async (
     if (output === 'lines') {
       const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
       const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
-      out.line(
-        `${out.paint(CHECK_COLOURS[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`,
-      )
+      out.line(`${out.paint(STYLE_OF[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
     }
     if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
-    if (status < 300 && !isForged) keep(body)
-    const cancel = systemClock.schedule(delay, () => {
+    const reply = async (): Promise<void> => {
+      if (status < 300 && !isForged && !(await keep(body))) return
       response.writeHead(status).end()
       tell(startedAt, path, { id, text: String(body), byteLength: bytes }, status, isForged ? why : '')
-    })
+    }
+    const cancel = systemClock.schedule(delay, () => void reply())
     // The sender may have gone while the request was passed on.
     finished(response, () => {
       cancel()
@@ -165,5 +171,6 @@ export const listenCommand = async (
   const checked = `authentic ${String(authentic)} · not authentic ${String(notAuthentic)}`
   if (output === 'json') out.line(toJson({ t: 'summary', requests, authentic, notAuthentic, notChecked }))
   else err.line(`headrace: requests ${String(requests)} · ${checked} · not checked ${String(notChecked)}`)
-  return once !== undefined && (notAuthentic > 0 || requests < once) ? FAULT : FINE
+  const isMissed = once !== undefined && (notAuthentic > 0 || requests < once)
+  return isMissed || ended.signal.reason === FAULT ? FAULT : FINE
 }

@@ -24,6 +24,8 @@ const MAX_REMEMBERED = 100
 const LAST_EVENTS = 5
 /** Columns of a receiver's name; its state stands beside it on a screen of 40. */
 const NAME_WIDTH = 28
+/** Columns of what stands beside the name on one line. */
+const FIGURES_WIDTH = 72
 const TOTAL_WORDS = ['accepted', 'delivered', 'waiting', 'dead'] as const
 const STYLES: Readonly<Record<string, Style>> = {
   ...{ ok: 'green', Delivering: 'green', Delivered: 'green', flaky: 'yellow', Degraded: 'yellow' },
@@ -68,12 +70,13 @@ const headOf = (
 }
 
 /** Receivers: state, rate, p95, share of first wins, next attempt, and the failures in a few words. */
-const rowsOf = ({ sinks, next, at, totals }: Snapshot): ReadonlyArray<ReadonlyArray<string>> => {
+const rows = ({ sinks, next, at, totals }: Snapshot, width: number): ReadonlyArray<ReadonlyArray<string>> => {
   const wins = sinks.reduce((sum, { firstWins }) => sum + firstWins, 0)
   const due = next === undefined || totals.waiting === 0 ? '-' : showSpan(next - at)
   const longest = Math.max(...sinks.map(({ name }) => name.length))
+  const size = Math.min(longest, Math.max(NAME_WIDTH, width - FIGURES_WIDTH))
   return sinks.map(({ name, state, rate, p95, firstWins, failed, last }) => [
-    name.padEnd(Math.min(longest, NAME_WIDTH)).slice(0, NAME_WIDTH),
+    name.padEnd(size).slice(0, size),
     state.padEnd(7),
     `${rate < 10 ? String(Math.round(rate * 10) / 10) : String(Math.round(rate))}/s`.padEnd(6),
     `p95 ${p95 === undefined ? '-' : showSpan(p95)}`.padEnd(9),
@@ -96,13 +99,15 @@ export const liveFrame = (
       const word = cells[painted]?.trimEnd() ?? ''
       const style = STYLES[word]
       const at = painted === 0 ? 0 : head.indexOf(`  ${word}`) + 2
-      return [style ? head.slice(0, at) + paint(style, word) + head.slice(at + word.length) : head, ...rest]
+      // On a narrow screen the state stands on the next line.
+      if (style === undefined || at === 1) return [head, ...rest]
+      return [head.slice(0, at) + paint(style, word) + head.slice(at + word.length), ...rest]
     }
     const last = view.words === undefined ? [] : part.ended.slice(0, LAST_EVENTS)
     return [
       ...(parts.length > 1 ? [fit(part.name, width)] : []),
       ...lines(headOf(part, view), 0),
-      ...rowsOf(part).flatMap((row) => lines(row, 1)),
+      ...rows(part, width).flatMap((row) => lines(row, 1)),
       ...last.map(({ type, id, state }) => fit(`  ${type.padEnd(8)} ${id}  ${state.toLowerCase()}`, width)),
     ]
   })

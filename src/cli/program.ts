@@ -23,7 +23,7 @@ type Argument = readonly [form: string, help: string, preset?: string]
 const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
 const BODY: Argument = ['[FILE]', '- is stdin', '-']
 const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
-const RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
+const HOOK: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
 const EVENT: Argument = ['<ID>', 'the message id of an event']
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
@@ -32,7 +32,7 @@ const WHAT: Argument = ['<WHAT>', 'events or openapi']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 /** Commands whose exit code is 1 when their output cannot be written. */
-const REPORTING = /^(send|batch|dead|outbox|gen)\b/
+const REPORTING = /^(send|batch|dead|outbox|sign|schema|gen)\b/
 
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
   const [option = '', ...rest] = path.replace('tls.ca', 'tlsCa').split('.')
@@ -79,12 +79,7 @@ const program = (
   add(headrace, 'batch', FILE, async () => (await import('./send.ts')).batchCommand)
   add(headrace, 'collect', portOr('7410'), async () => (await import('./collect.ts')).collectCommand)
   add(headrace, 'check', CONFIG, async () => (await import('./config.ts')).checkCommand)
-  add(
-    headrace,
-    'check-receiver',
-    RECEIVER,
-    async () => (await import('./checkReceiver.ts')).checkReceiverCommand,
-  )
+  add(headrace, 'check-receiver', HOOK, async () => (await import('./checkReceiver.ts')).checkReceiverCommand)
   const dead = describe(headrace.command('dead'))
   add(dead, 'ls', [], async () => (await import('./dead.ts')).listCommand)
   add(dead, 'show', ID, async () => (await import('./dead.ts')).showCommand)
@@ -137,8 +132,7 @@ export const runCommand = async (argv: ReadonlyArray<string>, host: Host = proce
   const command = program(async (name, action) => {
     const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()
     const terminal = terminalOf(host, color)
-    const say = (sentence: string): void =>
-      uncoloured.err.line(`headrace ${name}: ${plain(sentence, 10_000)}`)
+    const say = (text: string): void => uncoloured.err.line(`headrace ${name}: ${plain(text, 10_000)}`)
     try {
       code = await action(terminal)
       // A failed write is told a turn later.

@@ -7,6 +7,7 @@ import type { Closed, Fault, Refusal } from '../core/refusal.ts'
 import type { DestinationOptions, DestinationStats } from '../destination/destination.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
+import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import type { EndedDeadLetter } from '../outbox/outbox.ts'
 import type { CollectorSettings } from './settings.ts'
 
@@ -137,6 +138,8 @@ export interface Collector extends AsyncDisposable {
   readonly update: (settings: CollectorSettings) => Either<ReadonlyArray<Fault> | Closed, void>
   /** Resolves with the totals of all destinations when no event waits, or it is closed. */
   readonly idle: () => Promise<Totals>
+  /** The dead letters of a destination; undefined if there is none of this name. */
+  readonly dead: (destination: string) => OwnDeadLetters<Payload<Event>> | undefined
   /**
    * Moves dead letters of a destination back to wait. Answers how many; 0 if there is none of this name, or
    * it is closed.

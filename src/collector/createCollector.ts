@@ -89,9 +89,7 @@ export const createCollector = (
     })
     for (const gone of known.values())
       if (!sources.includes(gone)) Object.assign(gone, { enabled: false, targets: [] })
-    owners = authentication(
-      sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const),
-    )
+    owners = authentication(sources.map((each, at) => [settings.sources[at]?.writeKey ?? '', each] as const))
   }
   connect(settings)
 
@@ -175,6 +173,7 @@ export const createCollector = (
     stats,
     idle: targets.idle,
     update: (given) => own(update, given),
+    dead: (name) => destinationOf(name)?.dead,
     redrive: async (name, matches) => (await destinationOf(name)?.redrive(matches)) ?? 0,
     close,
     [Symbol.asyncDispose]: async () => {

@@ -183,13 +183,10 @@ export const requestHandler = (
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
     const headers = { get: (name: string) => header(name.toLowerCase()) }
-    if (endpoint !== 'delete')
-      return ingestAnswer(
-        messages.length,
-        endpoint !== 'batch',
-        await ingest(source, { headers, ...batch.right }),
-      )
-    return source.deletions ? deletionAnswer(await deleteUser([source], messages[0], headers)) : noDeletions
+    if (endpoint === 'delete')
+      return source.deletions ? deletionAnswer(await deleteUser([source], messages[0], headers)) : noDeletions
+    const ingested = await ingest(source, { headers, ...batch.right })
+    return ingestAnswer(messages.length, endpoint !== 'batch', ingested)
   }
 
   return (...request) =>

@@ -29,7 +29,7 @@ it('posts batches of the size that was asked for, in order, with the key, and ac
   )
   expect(linesOf(steady(stderr))).toEqual([
     expect.stringContaining('refused    line 8'),
-    'headrace: http://127.0.0.1:PORT/v1/batch  3 requests succeeded, 0 failed',
+    'headrace: http://127.0.0.1:PORT/v1/batch  3 attempts succeeded, 0 failed',
     'headrace: read 8 (1 refused) · delivered 7',
   ])
   expect(code).toBe(4)

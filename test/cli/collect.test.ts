@@ -132,6 +132,33 @@ it('TP7: reads its file again at SIGHUP without a terminal, and says what change
   expect((await ended).stderr).toContain('next: accepted 1')
 })
 
+it('TP7: 3 if a destination that is gone had lost an event, and its account is told', async () => {
+  const { signal, says, complains, ended, post, file } = await opened(() => ({ do: 'status', code: 410 }))
+  await post('/v1/track', { userId: 'u1', event: 'Sold' })
+  await says(/rejected/)
+  const next = readFileSync(file, 'utf8').replaceAll('"hooks"', '"next"')
+  writeFileSync(file, next)
+  signal('SIGHUP')
+  await complains(/destination hooks removed/)
+  signal('SIGTERM')
+  const { code, stderr } = await ended
+  expect(stderr).toMatch(/headrace: with removed ones: accepted 1 · rejected 1\n/)
+  expect(code).toBe(3)
+})
+
+it('TP7: 7 if a second signal stops a destination that was leaving', async () => {
+  const { signal, complains, ended, post, file, receiver } = await opened(silent)
+  await post('/v1/track', { userId: 'u1', event: 'Sold' })
+  await receiver.arrived(1)
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('"hooks"', '"next"'))
+  signal('SIGHUP')
+  await complains(/destination hooks removed/)
+  signal('SIGTERM')
+  await complains(/Stopping/)
+  signal('SIGTERM')
+  expect((await ended).code).toBe(7)
+})
+
 it('TP7: tells a reload as NDJSON', async () => {
   const { signal, says, file } = await opened(undefined, ['--output', 'json'])
   const written = readFileSync(file, 'utf8')

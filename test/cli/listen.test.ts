@@ -94,6 +94,13 @@ it('misbehaves on purpose, and keeps only what it took', async () => {
   expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n"{no JSON \\u001b[8m}"\n`)
 })
 
+it('1, and no answer: what it takes cannot be written', async () => {
+  const { post, ended } = await opened(['--out', '/dev/full'])
+  await expect(post('/', body)).rejects.toThrow()
+  const { code, stderr } = await ended
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/--out could not be written: no space/)])
+})
+
 it('takes only POST', async () => {
   const { url } = await opened([])
   expect((await fetch(url)).status).toBe(405)

@@ -55,6 +55,7 @@ it('has a row for each URL in 100 columns, and folds it in 40', () => {
     '  5/s     p95 180ms  first 25%',
     '  next 1.2s   2 x status 503',
   ])
+  expect(drawn(120)[2]).toMatch(/^receiver\.example\/a\/long\/path\/to\/a\/hook +flaky .* 2 x status 503$/)
 })
 
 it('has no line that is longer than the screen, whatever its names, and paints only the state', () => {
@@ -64,6 +65,8 @@ it('has no line that is longer than the screen, whatever its names, and paints o
   const painted = liveFrame([snapshot()], 99, (style, text) => `<${style} ${text}>`)
   expect(painted[0]).toMatch(/^<yellow Degraded> {2}6 accepted {2}4 /)
   expect(painted[1]).toMatch(/^:7412\/hook +<green ok> +5\/s/)
+  const narrow = liveFrame([snapshot()], 30, (style, text) => `<${style} ${text}>`)
+  expect(narrow.filter((line) => line.includes('<'))).toEqual(['<yellow Degraded>  6 accepted'])
 })
 
 it('names its parts if there are several, and lists the last events of a receiver', () => {

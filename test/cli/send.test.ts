@@ -20,7 +20,7 @@ describe('what send prints, and its exit code', () => {
     ])
     expect([dead.code, ...linesOf(steady(dead.stderr))]).toEqual([
       3,
-      'headrace: http://127.0.0.1:PORT/  1 request succeeded, 1 failed',
+      'headrace: http://127.0.0.1:PORT/  1 attempt succeeded, 1 failed',
       'headrace: read 2 · delivered 1 · rejected 1',
       'headrace: 1 not delivered; --dead FILE keeps them, to be sent again',
     ])
@@ -34,11 +34,11 @@ describe('what send prints, and its exit code', () => {
     expect([code, received.length]).toEqual([1, 2])
   })
 
-  it('of commands that send nothing stays as it is when the output fails, which is said', async () => {
+  it('is 1 for a signature that cannot be written', async () => {
     const surroundings = { stdout: failing('ENOSPC'), env: { SECRET: 'correct horse' } }
     const signed = await headrace(['sign', '--secret-env', 'SECRET'], surroundings)
     const stderr = 'headrace sign: the output could not be written: ENOSPC\n'
-    expect(signed).toMatchObject({ code: 0, stderr })
+    expect(signed).toMatchObject({ code: 1, stderr })
   })
 })
 
@@ -233,7 +233,7 @@ describe('Ctrl-C', () => {
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
         'headrace: Press Ctrl-C again to quit now. Stopping: 0 waiting, at most 11s.',
-        expect.stringContaining('1 request succeeded'),
+        expect.stringContaining('1 attempt succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',
       ])

@@ -35,6 +35,29 @@ describe('send --outbox', () => {
   })
 })
 
+it('2: nothing that waits is sent if the port of --inspect is in use', async () => {
+  let code = 503
+  const { receiver, file, flags } = await setUp(() => code)
+  writeFileSync(file, track('a'))
+  await stopped(['send', file, ...flags], () => receiver.arrived(1))
+  code = 200
+  const port = new URL(receiver.url).port
+  expect((await headrace(['send', file, ...flags, `--inspect=${port}`])).code).toBe(2)
+  expect(receiver.received.length).toBe(1)
+  expect((await headrace(['send', file, ...flags])).stderr).toContain('delivered 1')
+})
+
+it('a line that was refused at the end of a file is not read again, unless it may still be written to', async () => {
+  const { file, flags } = await setUp()
+  writeFileSync(file, `${track('a')}no JSON\n`)
+  expect((await headrace(['send', file, ...flags])).stderr).toContain('read 2 (1 refused)')
+  expect((await headrace(['send', file, ...flags])).stderr).toContain('the input holds nothing new')
+  appendFileSync(file, track('b').slice(0, 9))
+  expect((await headrace(['send', file, ...flags])).stderr).toContain('read 1 (1 refused)')
+  appendFileSync(file, track('b').slice(9))
+  expect((await headrace(['send', file, ...flags])).stderr).toContain('read 1 · delivered 1')
+})
+
 describe('a file that an earlier run did not read to its end', () => {
   it('is refused when what was read of it has changed, and what waits is delivered', async () => {
     let code = 503
