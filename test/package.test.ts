@@ -103,9 +103,12 @@ const compilerOptions: ts.CompilerOptions = {
 const sorted = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
 
-/** Names that begin alike are one line, so that a change shows in a short one. */
+/** Names that begin alike stand in one line, so that a change shows in few. */
 const byLetter = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  Object.values(groupBy((name: string) => name.charAt(0))([...names])).map((some) => some.join(' '))
+  Object.values(groupBy((name: string) => name.charAt(0))([...names])).reduce<string[]>((lines, some) => {
+    const line = [lines.at(-1), ...some].join(' ').trim()
+    return line.length > 100 ? [...lines, some.join(' ')] : [...lines.slice(0, -1), line]
+  }, [])
 
 const surfacesOf = (): Readonly<Record<string, Surface>> => {
   const program = ts.createProgram(

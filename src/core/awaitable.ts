@@ -6,6 +6,11 @@ export const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =
   // Reading `then` and not `'then' in value`: that is slow for values of many shapes (0.8 µs an event).
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
+/** For a promise that nothing will read: its rejection would end the process. */
+export const ignoreRejection = (value: unknown): void => {
+  if (value instanceof Promise) value.catch(() => undefined)
+}
+
 /**
  * Asks, and calls `use` at once if the value is here, else when its promise is fulfilled. `fail` gets an
  * error or a rejection of the call. Answers the result of `use` or `fail`, if it is here at once.

@@ -21,7 +21,7 @@ import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
 import { ConfigError, UNKNOWN_OPTION, type Fault } from './refusal.ts'
 
-type Faults = ReadonlyArray<Fault>
+export type Faults = ReadonlyArray<Fault>
 
 /** Decodes one option from a value that may be anything. */
 export type Option<A> = t.Decoder<unknown, A>
@@ -138,10 +138,7 @@ export const text: Option<string> = guarded(
 )
 
 /** True or false. */
-export const flag: Option<boolean> = guarded(
-  'true or false',
-  (value): value is boolean => typeof value === 'boolean',
-)
+export const flag: Option<boolean> = guarded('true or false', (it): it is boolean => typeof it === 'boolean')
 
 /** A function. Its type is the caller's word: parameters cannot be checked. */
 export const func = <F extends (...given: never[]) => unknown>(): Option<F> =>

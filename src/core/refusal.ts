@@ -77,8 +77,7 @@ export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
 const TAGS = new Set<unknown>(['Invalid', 'TooLarge', 'Full', 'Disabled', 'Closed', 'NotStored', 'Threw'])
 
 /** Whether a value at the end of a pipeline was refused, or costs its item because a function threw. */
-export const isRefusal = (value: unknown): value is Refusal | Threw =>
-  isRecord(value) && TAGS.has(value['_tag'])
+export const isRefusal = (each: unknown): each is Refusal | Threw => isRecord(each) && TAGS.has(each['_tag'])
 
 export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
   _tag: 'Invalid',

@@ -8,7 +8,7 @@
 import * as t from 'io-ts'
 import { map, mapLeft, type Either } from '../core/either.ts'
 import { systemClock, systemRandom, type Random } from '../core/clock.ts'
-import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
+import { clockOption, decodeOptions, flag, func, list, type Faults } from '../core/options.ts'
 import { option, optional, optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option, OptionShape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -59,11 +59,7 @@ export interface Settings {
 }
 
 /** Faults of list entries that repeat the `key` of an earlier one. Undefined values may repeat. */
-export const repeats = (
-  list: string,
-  key: string,
-  values: ReadonlyArray<string | undefined>,
-): ReadonlyArray<Fault> =>
+export const repeats = (list: string, key: string, values: ReadonlyArray<string | undefined>): Faults =>
   values.flatMap((value, index) => {
     const first = values.indexOf(value)
     if (value === undefined || first === index) return []

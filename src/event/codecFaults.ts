@@ -9,6 +9,7 @@ import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import { toFaults, type Finding, type Key } from './json.ts'
+import * as Limits from './limits.ts'
 
 /** The members of the codecs of io-ts 2.2. */
 export interface AnyCodec extends t.Mixed {
@@ -172,7 +173,8 @@ const findingsAt = (
 }
 
 /**
- * The errors of any io-ts codec in plain words: one fault for each place, with its path and the right form.
+ * The errors of any io-ts codec in plain words: one fault for each place, with its path and the right form;
+ * of the first 1,000 errors.
  * Paths do not name the members of unions and intersections. A message of the codec is used as it is;
  * otherwise the words come from the codec alone, so that no value of the input is shown.
  *
@@ -186,4 +188,4 @@ const findingsAt = (
  * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */
 export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> =>
-  toFaults(findingsAt(errors.map(issueOf), 0, []))
+  toFaults(findingsAt(errors.slice(0, Limits.findings).map(issueOf), 0, []))

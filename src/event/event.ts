@@ -190,6 +190,7 @@ const readIntegrations = (reading: Reading, event: Draft): void => {
   event.integrations = integrations
   for (const name in integrations) {
     const chosen = integrations[name]
+    if (reading.findings.length >= Limits.findings) return
     if (typeof chosen !== 'boolean' && !isRecord(chosen)) {
       const message = `must be true, false or an object, not ${kindOf(chosen)}`
       reading.findings.push({ steps: ['integrations', name], message })

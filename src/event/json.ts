@@ -6,7 +6,7 @@
 
 import * as t from 'io-ts'
 import { isAnyArrayBuffer, isBoxedPrimitive, isDate, isMap, isSet } from 'node:util/types'
-import { isPromiseLike } from '../core/awaitable.ts'
+import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import * as Limits from './limits.ts'
@@ -188,7 +188,10 @@ const isOpaque = (value: object): boolean => {
 
 /** Why JSON cannot hold an object; undefined if it can. */
 const whyUnfit = (value: object): string | undefined => {
-  if (isPromiseLike(value)) return 'is a promise, which JSON cannot hold: use enrich, which waits for it'
+  if (isPromiseLike(value)) {
+    ignoreRejection(value)
+    return 'is a promise, which JSON cannot hold: use enrich, which waits for it'
+  }
   if (isOrdinary(value)) return undefined
   if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value))
     return 'is binary data: write it as text, such as base64'

@@ -131,8 +131,7 @@ const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 /** Characters of a URL, and of its host: the longest name that DNS has. */
 const [MAX_URL, MAX_HOST] = [8_000, 253]
 
-const CREDENTIALS =
-  'must not have a user name or a password, which logs would show: give a static header instead'
+const CREDENTIALS = 'must not have a user name or a password, which logs show: give a static header instead'
 
 const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefined> => {
   if (typeof url !== 'string' || url === '') return ['must be text: an http or https URL']

@@ -39,8 +39,7 @@ export const secureContextOf = (tls: TlsOptions): SecureContext => {
   return (byRoots ??= makeContext({ ca: tlsModule().rootCertificates.map(pemBytes) }))
 }
 
-const isReadable = (options: TlsOptions): boolean =>
-  valueOr(undefined, () => makeContext(options)) !== undefined
+const isReadable = (tls: TlsOptions): boolean => valueOr(undefined, () => makeContext(tls)) !== undefined
 
 const pem: Option<Pem> = option('PEM', (value) => {
   if (typeof value !== 'string' && !(value instanceof Uint8Array))

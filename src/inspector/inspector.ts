@@ -168,24 +168,21 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
       end = () => {
         cancel()
-        controller.close()
+        // It is null if a part failed, which ended the stream.
+        if (controller.desiredSize !== null) controller.close()
       }
     }
-    const pull = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> =>
-      new Promise((resolve) => {
-        // One that nothing reads is not held.
-        open.add(end)
-        const look = (): void => {
-          const version = all.map((part) => part.version()).join()
-          if (version === seen) return wait()
-          seen = version
-          controller.enqueue(Buffer.from(`${JSON.stringify(all.map(({ snapshot }) => snapshot()))}\n`))
-          resolve()
-        }
-        const wait = (): void => void (cancel = backgroundClock.schedule(SNAPSHOT_PERIOD, look))
-        if (seen === '') look()
-        else wait()
-      })
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => (cancel = backgroundClock.schedule(SNAPSHOT_PERIOD, resolve)))
+    const versions = (): string => all.map((part) => part.version()).join()
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      // One that nothing reads is not held.
+      open.add(end)
+      if (seen !== '') await pause()
+      while (versions() === seen) await pause()
+      seen = versions()
+      controller.enqueue(Buffer.from(`${JSON.stringify(all.map(({ snapshot }) => snapshot()))}\n`))
+    }
     const gone = (): void => {
       cancel()
       open.delete(end)
@@ -241,6 +238,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
 
   const listen: Inspector['listen'] = (options = {}) => {
     const { port } = checkOptions('options of listen', listenOptions, options)
+    if (closed) return Promise.reject(new Error('the inspector is closed'))
     // A request that breaks off needs no answer.
     const server = createServer((request, response) => {
       respond(request, response).catch(() => response.destroy())

@@ -48,6 +48,7 @@ const newReceiver = (sink: string) => ({
   reasonOf: reasons(),
 })
 type SinkCounts = ReturnType<typeof newReceiver>
+type PartStats = Totals & { readonly refused: number; readonly oldest?: number }
 
 /** The nearest rank: this share of all values is not above it. Undefined of none. */
 export const percentile = (sorted: ArrayLike<number>, share: number): number | undefined =>
@@ -289,14 +290,10 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     name: (): string => name,
     history: (id: string): History | undefined => byId.get(id),
     histories: (): number => byId.size,
-    /** Changes when a snapshot would: by an event, and each second while a ring holds a count. */
-    version: (): string =>
-      `${String(told)} ${String(Math.min(Math.floor(now() / 1_000), Math.floor(lastAt / 1_000) + SECONDS))}`,
+    /** Changes when a snapshot would: by an event, and each second. */
+    version: (): string => `${String(told)} ${String(Math.floor(now() / 1_000))}`,
     /** What a page shows. */
-    snapshot: ({
-      waiting: waits,
-      ...stats
-    }: Totals & { readonly refused: number; readonly oldest?: number }) => {
+    snapshot: ({ waiting: waits, ...stats }: PartStats) => {
       advance(now())
       const { accepted, delivered, rejected, expired, dropped, abandoned, refused, oldest } = stats
       const sinks = [...receivers.values()].map(showReceiver)

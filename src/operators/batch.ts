@@ -116,9 +116,9 @@ interface Form<V, M, A, B> {
 
 const publishAsClosed =
   ({ now }: Clock) =>
-  (given: ReadonlyArray<unknown>): void => {
-    for (const each of given)
-      channel({ _tag: 'NotAccepted', at: now(), from: 'batch', refusal: closed(each) })
+  (items: ReadonlyArray<unknown>): void => {
+    for (const item of items)
+      channel({ _tag: 'NotAccepted', at: now(), from: 'batch', refusal: closed(item) })
   }
 
 /**

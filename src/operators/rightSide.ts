@@ -7,8 +7,8 @@
  */
 
 import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
-import { constVoid, left, right, type Either } from '../core/either.ts'
-import { isPromiseLike } from '../core/awaitable.ts'
+import { left, right, type Either } from '../core/either.ts'
+import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { answerOn, carry, divided, withAnswer } from '../core/carry.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { kindOf } from '../core/json.ts'
@@ -26,8 +26,7 @@ const functionOf = <F extends (...given: never[]) => unknown>(operator: string, 
 
 /** A promise would go on as the item: nothing waits for it. */
 const notPromise = <B>(answer: B): B => {
-  // Its rejection would end the process.
-  if (answer instanceof Promise) answer.catch(constVoid)
+  ignoreRejection(answer)
   if (isPromiseLike(answer)) throw new UnfitAnswer('answered a promise: use enrich, which waits for it')
   return answer
 }

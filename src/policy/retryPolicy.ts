@@ -158,10 +158,7 @@ export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
   }
 }
 
-export const retryOption: Option<RetryPolicy> = guarded(
-  'a RetryPolicy, made with the constructors',
-  isRetryPolicy,
-)
+export const retryOption: Option<RetryPolicy> = guarded('a RetryPolicy of the constructors', isRetryPolicy)
 
 /** The limits of a policy, apart from its delays. */
 export interface Limits {

@@ -22,7 +22,7 @@ export type MismatchReason =
   | 'mismatch'
   /** The `webhook-timestamp` is further from now than the tolerance: an old request, or a wrong clock. */
   | 'stale'
-  /** The receiver's own secret is empty, padded or none: nothing can be verified with it. */
+  /** The receiver's own secret is empty, padded or none: nothing can be verified. */
   | 'badSecret'
   /** The body is not of the kind that this function verifies. */
   | 'badBody'
@@ -92,10 +92,7 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
   for (const each of Array.isArray(secrets) ? (secrets as ReadonlyArray<unknown>) : [secrets]) {
     const signer = signerFrom(each)
     if (signer._tag === 'Left')
-      return failed(
-        'badSecret',
-        `this receiver's secret ${signer.left.message}: nothing can be verified with it`,
-      )
+      return failed('badSecret', `this receiver's secret ${signer.left.message}: nothing can be verified`)
     signers.push(signer.right)
   }
   if (signers.length === 0)

@@ -8,7 +8,10 @@ import type { Sink } from './sink.ts'
 
 /** Options of `withDedupe`. */
 export interface DedupeOptions<in A> {
-  /** The key of an item. Items of one key are the same item. Keys are compared as in a `Map`. */
+  /**
+   * The key of an item. Items of one key are the same item. Keys are compared as in a `Map`: give a text or
+   * a number, not a new object. An item whose key is undefined is always sent.
+   */
   readonly keyOf: (item: A) => unknown
   /** Milliseconds for which a success is remembered. */
   readonly keyTimeout: number
@@ -87,6 +90,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
 
       return (item, attempt, observer) => {
         const key = keyOf(item)
+        if (key === undefined) return subscribe(item, attempt, observer)
         forget(now())
         const before = taken.get(key)
         if (before !== undefined) return answer(observer, before.verdict)

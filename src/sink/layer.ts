@@ -84,7 +84,11 @@ class HeldDelivery implements Observer<Verdict> {
     const teardown = this.teardown
     this.observer = undefined
     this.teardown = undefined
-    teardown?.()
+    try {
+      teardown?.()
+    } catch {
+      // The verdict is out or not wanted: a clean-up that throws must not keep others from theirs.
+    }
     return observer
   }
 }
@@ -168,13 +172,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
       complete: () => observer.complete(),
       error: (defect: unknown) => observer.error(defect),
     })
-    return () => {
-      try {
-        subscription.unsubscribe()
-      } catch {
-        // The verdict is out or not wanted: a clean-up that throws must not keep others from theirs.
-      }
-    }
+    return () => subscription.unsubscribe()
   })
   if (start === undefined) return subscribe
   // A host may put another function into its place at any time: a decorator, a spy.

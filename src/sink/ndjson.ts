@@ -181,9 +181,8 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
     name,
     (item, attempt, observer) => {
       if (closing !== undefined) return answer(observer, left(sinkClosed(name, nowOf(attempt))))
-      const line = output.isOpen()
-        ? formatted(item, format ?? ((each) => write(each, clockOf(attempt))))
-        : ended
+      const formatOf = format ?? ((each: A) => write(each, clockOf(attempt)))
+      const line = output.isOpen() ? formatted(item, formatOf) : ended
       if (isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
         answer(observer, error instanceof Error ? left(failureOf(error)) : written)

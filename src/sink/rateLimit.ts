@@ -53,6 +53,8 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
       const time = (now() - origin) * perSecond
       const free = fullAt - (burst - 1) * START_COST
       if (free <= time) {
+        // A full bucket: those that were given a moment have come, or never will.
+        if (fullAt <= time) lastGiven = 0
         fullAt = Math.max(fullAt, time) + START_COST
         return undefined
       }

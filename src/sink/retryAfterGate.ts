@@ -21,10 +21,7 @@ const ASKED = 'the receiver asked not to be tried before; no request was sent'
 const notBeforeOf = (failure: Failure): number => {
   if (failure._tag === 'Retryable') return failure.notBefore ?? -Infinity
   if (failure._tag !== 'PartlyFailed') return -Infinity
-  return lefts(failure.members).reduce(
-    (latest, each) => Math.max(latest, notBeforeOf(each) || -Infinity),
-    -Infinity,
-  )
+  return lefts(failure.members).reduce((max, one) => Math.max(max, notBeforeOf(one) || -Infinity), -Infinity)
 }
 
 /**

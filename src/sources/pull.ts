@@ -17,12 +17,13 @@ export interface PullOptions<R> {
   /**
    * The number of items that this output ends. Default: the members of a batch and of its outcome or refusal,
    * and 1 for everything else. With batches the window must hold a batch, or each batch waits for its delay.
+   * After `splitRight` give the share of a part, such as 0.5, or use `acknowledged`, which counts the parts.
    */
   readonly creditOf?: (output: R) => number
   /**
    * Receives an item that arrives after an unsubscribe, an error of the source's `return`, and a warning,
-   * once, if nothing came out for 10 s while the window is used up. All of them go to the debug log too
-   * (`DEBUG=headrace:*`).
+   * once each, if nothing came out for 10 s while the window is used up, and if more came out than went in.
+   * All of them go to the debug log too (`DEBUG=headrace:*`).
    */
   readonly onEvent?: Listener
   readonly clock?: Clock
@@ -54,6 +55,8 @@ const subjectOf = (output: unknown): unknown => {
 const standstill = (window: number): string =>
   `nothing came out for 10 s, and the window of ${String(window)} items is used up: the sink is ` +
   'slow or down, or an operator drops or joins items (use filterRight, or give creditOf)'
+
+const SURPLUS = 'more came out than went in: an operator divides items (use acknowledged, or give creditOf)'
 
 /** A batch may hold batches. */
 const countOf = (item: unknown): number =>
@@ -102,6 +105,7 @@ export const pull = <T, R>(
     let cancelWarning: Cancel | undefined
     let cancelTurn: Cancel | undefined
     let isWarned = false
+    let hasSurplus = false
     const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
     const defect = (where: string, error: unknown): void =>
       report({ _tag: 'Defect', at: clock.now(), from: 'pull', where, error })
@@ -112,6 +116,10 @@ export const pull = <T, R>(
       if (!Number.isFinite(credit))
         throw new TypeError(`pull: creditOf must answer a number, got ${kindOf(credit)}`)
       inPipeline -= credit
+      if (inPipeline < 0 && !hasSurplus) {
+        hasSurplus = true
+        defect('pull', new Error(SURPLUS))
+      }
       hasRoom()
     }
 

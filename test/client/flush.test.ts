@@ -92,15 +92,12 @@ describe('a timeout that is none', () => {
     expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
 
-  it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])(
-    'is not %j',
-    async (given) => {
-      const { client, defects } = open()
-      await client.flush(anything(given))
-      await client.close(anything(given))
-      expect(defects()).toEqual([])
-    },
-  )
+  it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])('is no %j', async (given) => {
+    const { client, defects } = open()
+    await client.flush(anything(given))
+    await client.close(anything(given))
+    expect(defects()).toEqual([])
+  })
 })
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {

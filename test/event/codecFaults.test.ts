@@ -83,3 +83,7 @@ it.each(cases.map(([about, ...rest]) => [about, rest] as const))(
   'faultsOf names %s',
   (_, [codec, input, ...expected]) => expect(textsIn(codec, input)).toEqual(expected),
 )
+
+it('names the places of the first 1,000 errors', () => {
+  expect(textsIn(t.array(t.number), new Array(5_000).fill(''))).toHaveLength(1_000)
+})

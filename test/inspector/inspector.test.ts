@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { request } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { throwing } from '../support/check.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/core/failure.ts'
@@ -130,6 +131,18 @@ describe('fetch', () => {
     await panel.close()
     expect((await ended).done).toBe(true)
   })
+
+  it('ends a stream of a part whose stats throw', async () => {
+    const { ask, panel, client } = opened()
+    panel.update({ ...client, stats: throwing('planted') })
+    await expect(readerOf(await ask('stream')).read()).rejects.toThrow('planted')
+    const stats = vi.fn(client.stats)
+    panel.update({ ...client, stats })
+    const reader = readerOf(await ask('stream'))
+    await snapshotIn(reader)
+    stats.mockImplementation(throwing('later'))
+    await expect(reader.read()).rejects.toThrow('later')
+  })
 })
 
 describe('listen', () => {
@@ -171,6 +184,8 @@ describe('listen', () => {
       `port ${port} at 127.0.0.1 cannot be used (EADDRINUSE): give another`,
     )
     await expect(async () => panel.listen({ port: 70_000 })).rejects.toThrow('port')
+    await panel.close()
+    await expect(panel.listen()).rejects.toThrow('the inspector is closed')
   })
 })
 

@@ -97,6 +97,11 @@ describe('refuses what JSON would bend, with its path', () => {
     expect(next._tag).toBe('Right')
   })
 
+  it('leaves no promise unhandled', async () => {
+    const [refused] = await encoded({ a: Promise.reject(new Error('no')) })
+    expect(refused?._tag).toBe('Left')
+  })
+
   it('takes what has fields or a toJSON, and plain objects without fields, of any realm', async () => {
     class Point {
       readonly x = 3

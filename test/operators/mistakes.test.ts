@@ -49,7 +49,7 @@ describe('deliver refuses when the pipeline is put together', () => {
   )
 
   test.each<[string, object, RegExp]>([
-    ['retry: 5', { retry: 5 }, /retry must be a RetryPolicy, made with the constructors/],
+    ['retry: 5', { retry: 5 }, /retry must be a RetryPolicy of the constructors/],
     ['an unknown option', { retires: 3 }, /unknown option "retires"/],
     ['a stop that is none', { stop: 1 }, /stop must be an Observable/],
     ['an outbox that is none', { outbox: {} }, /outbox must be an Outbox/],

@@ -112,9 +112,7 @@ describe('a codec', () => {
   ] as const)('whose %s answers %s refuses its list and no other', async (member, answer, wanted) => {
     const wrong = { [member]: (item: string) => (item === 'bad' ? answer : textCodec[member](item)) }
     const outbox = open(newFolder(), { codec: { ...textCodec, ...wrong } })
-    const answers = await Promise.allSettled(
-      ['a', 'bad', 'b'].map(async (item) => outbox.enqueue([item, 'x'])),
-    )
+    const answers = await Promise.allSettled(['a', 'bad', 'b'].map(async (one) => outbox.enqueue([one, 'x'])))
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     const [, bad] = answers
     expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(

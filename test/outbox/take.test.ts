@@ -65,11 +65,7 @@ describe('a take of batches', () => {
     ['waits as long as the receiver wants', { fresh: line(5), heldUntil: NOW + 9 }, wait(NOW + 9)],
     ['starts retries before new entries', { retries: line(1), fresh: line(5) }, start('retries', 'retry')],
     ['leases only retries that are due', retryDue(NOW), lease(5, 5, { retriesOnly: true })],
-    [
-      'waits a second if the store gave no retries',
-      { ...retryDue(NOW), mayLeaseRetries: false },
-      wait(SECOND),
-    ],
+    ['waits a second if the store gave none', { ...retryDue(NOW), mayLeaseRetries: false }, wait(SECOND)],
     ['starts nothing new while a retry waits', { ...retryDue(NOW + 7), fresh: line(5) }, wait(NOW + 7)],
     ['closes a batch by count', { fresh: line(5) }, start('fresh', 'count')],
     ['closes a batch by bytes', { fresh: line(2, 100) }, start('fresh', 'bytes')],

@@ -31,3 +31,11 @@ it('a delivery that starts at the end of the one before is shared by those that 
   expect(inner.calls).toHaveLength(2)
   expect(inner.calls.map(({ ended }) => ended)).toEqual(['completed', undefined])
 })
+
+it('always sends an item without a key', () => {
+  const clock = virtualClock()
+  const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: 's' }) }) })
+  const { deliver } = withDedupe<string>({ keyOf: () => undefined, keyTimeout: 1_000 })(inner)
+  for (const item of ['a', 'b']) deliver(item, { ...onlyAttempt, clock }).subscribe()
+  expect(inner.calls.map(({ item }) => item)).toEqual(['a', 'b'])
+})

@@ -81,6 +81,21 @@ test('makeSink runs the teardown once: before the end, or at the cancel', () => 
   expect([order, ended.told, cancelled.told]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
 })
 
+test('a teardown that throws keeps no delivery from its end', () => {
+  const ended = subscribe((_item, _attempt, observer) => {
+    queueMicrotask(() => observer.complete())
+    observer.next(taken)
+    return throwing('planted')
+  })
+  expect(ended.cancel).not.toThrow()
+  const { told } = subscribe((_item, _attempt, observer) => {
+    observer.next(taken)
+    observer.complete()
+    return throwing('planted')
+  })
+  expect(told).toEqual([taken, 'complete'])
+})
+
 test('contramap translates each item; if it throws, that delivery is a defect', () => {
   const seen: string[] = []
   const texts = sink('texts', (text: string) => {

@@ -1,4 +1,4 @@
-import { concatMap, filter, map, NEVER, pipe, Subscription, tap, throwError, timer } from 'rxjs'
+import { concatMap, filter, map, mergeMap, NEVER, pipe, Subscription, tap, throwError, timer } from 'rxjs'
 import type { Observable, OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -166,6 +166,13 @@ describe('a standstill', () => {
     expect(told).toHaveLength(1)
     subscription.unsubscribe()
     expect(clock.pending()).toBe(0)
+  })
+
+  it('says once that more comes out than goes in', async () => {
+    const { clock, told } = stalled(mergeMap((n: number) => [n, n]))
+    await clock.advance(1)
+    const words = /^0 pull: Error: more came out than went in: .* \(use acknowledged, or give creditOf\)/
+    expect(told).toEqual([expect.stringMatching(words)])
   })
 
   it('is no pipeline that is only slow', async () => {

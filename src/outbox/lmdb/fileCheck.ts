@@ -145,12 +145,7 @@ const checkTrees = (
     let entries = 0
 
     /** Keys on the page are from `low` on, and before `high`. */
-    const walkPage = (
-      number: number,
-      levels: number,
-      low: Buffer | undefined,
-      high: Buffer | undefined,
-    ): void => {
+    const walkPage = (number: number, levels: number, low?: Buffer, high?: Buffer): void => {
       use(number)
       if (levels === 1 && ++leaves > MAX_LEAVES) return
       const page = pageAt(number, levels > 1 ? IS_BRANCH : IS_LEAF)

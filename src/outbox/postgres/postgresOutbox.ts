@@ -59,6 +59,7 @@ export interface PostgresOptions {
 }
 
 /** @inline */
+type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 type PostgresOutbox<A> = TransactionalOutbox<A> & BookmarkedOutbox<A>
 
 const { wholeNumber, withDefault } = option
@@ -287,9 +288,7 @@ const postgresOutbox = <A>(
       marks.size === 0 ? null : [...marks].flat(),
     ]
   }
-  const store = async (
-    offers: ReadonlyArray<KeyedOffer<A>>,
-  ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
+  const store = async (offers: ReadonlyArray<KeyedOffer<A>>): Promise<Enqueued<A>> => {
     const fits = room()
     const refusals = offers.map(({ item, size }) => fits(item, size))
     const taken = offers.filter((_, at) => refusals[at] === undefined)
@@ -314,7 +313,7 @@ const postgresOutbox = <A>(
       refusal === undefined ? right((entries[at++] as (typeof entries)[number]).entry) : left(refusal),
     )
   }
-  const adds = batched<ReadonlyArray<KeyedOffer<A>>, ReadonlyArray<Either<Full, Entry<A>>>>(async (take) => {
+  const adds = batched<ReadonlyArray<KeyedOffer<A>>, Enqueued<A>>(async (take) => {
     const lists = take()
     const answers = await store(lists.flat()).catch((error: unknown) => {
       hasGap = true

@@ -86,9 +86,7 @@ export const resultsOf = <A>(
     if (mine.length === 0) return
     await remove(
       mine.map(({ entry }) => entry.id),
-      mine.map(({ entry, outcome }) =>
-        isDead(outcome) ? aboutDead(toServer(entry), outcome, me.now()) : null,
-      ),
+      mine.map(({ entry, outcome: end }) => (isDead(end) ? aboutDead(toServer(entry), end, me.now()) : null)),
     )
   })
   /** The lease of each nack: one that is repeated, because its answer was lost, may find a newer lease. */
