@@ -131,7 +131,7 @@ export const standard: RetryPolicy = both(
   both(deadline(14_400_000), respectRetryAfter),
 )
 
-const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value)
+const isFrom = (least: number, value: unknown): boolean => typeof value === 'number' && value >= least
 
 /** Whether a value is a policy down to its parts: it may come from a file or be made by hand. */
 export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
@@ -142,15 +142,15 @@ export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
     case 'RespectRetryAfter':
       return true
     case 'Exponential':
-      return isNumber(base) && isNumber(factor)
+      return isFrom(1, base) && isFrom(1, factor)
     case 'CapDelay':
-      return isNumber(maxDelay) && isRetryPolicy(policy)
+      return isFrom(1, maxDelay) && isRetryPolicy(policy)
     case 'FullJitter':
       return isRetryPolicy(policy)
     case 'LimitRetries':
-      return isNumber(maxRetries)
+      return isFrom(0, maxRetries)
     case 'Deadline':
-      return isNumber(within)
+      return isFrom(1, within)
     case 'Both':
       return isRetryPolicy(left) && isRetryPolicy(right)
     default:

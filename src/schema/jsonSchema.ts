@@ -74,9 +74,10 @@ const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[
 /** The parts of a value that all hold: records become one, with the keys of all of them. */
 const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
   const isPlain = (each: JsonSchema): boolean => Object.keys(each).join() === 'type'
-  const hasType = (each: JsonSchema): boolean => given.some((other) => other !== each && 'type' in other)
-  const first = given.findIndex((each) => !isPlain(each))
-  const all = given.filter((each, at) => !isPlain(each) || !hasType(each) || (first < 0 && at === 0))
+  /** Whether another part says the same type. */
+  const isSaid = ({ type }: JsonSchema, at: number): boolean =>
+    given.some((other, n) => n !== at && other['type'] === type && (n < at || !isPlain(other)))
+  const all = given.filter((each, at) => !isPlain(each) || !isSaid(each, at))
   const isRecord = (each: JsonSchema): boolean =>
     each['type'] === 'object' &&
     Object.keys(each).every((key) => OBJECT_KEYS.includes(key)) &&
@@ -168,7 +169,8 @@ export const schemaIn = (
       case 'TupleType': {
         const items = types.map((member, at) => go(member, [...steps, at]))
         const { length } = items
-        return { type: 'array', minItems: length, maxItems: length, prefixItems: items, items: false }
+        const prefixed = length > 0 && { prefixItems: items }
+        return { type: 'array', minItems: length, maxItems: length, ...prefixed, items: false }
       }
       case 'AnyDictionaryType':
         return { type: 'object' }

@@ -48,7 +48,7 @@ describe('a codec and its schema agree', () => {
         .map((each) => ({ ...each, event: 'Ordered', properties: { total: 1 } })),
     ],
     ['a tree', Recursive],
-    ['a tuple', t.tuple([t.string, t.Int])],
+    ['tuples', t.tuple([t.intersection([t.number, t.Int]), t.tuple(Array() as [t.Mixed])])],
     ['a keyed record', t.record(t.keyof({ a: null, b: null }), t.number)],
     ['a record', t.record(t.string, t.union([t.null, t.readonlyArray(t.boolean)]))],
     ['literals', t.type({ a: t.union([t.literal('x'), t.literal(1)]), b: t.keyof({ y: null }) })],

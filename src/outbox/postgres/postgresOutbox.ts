@@ -59,7 +59,6 @@ export interface PostgresOptions {
 }
 
 /** @inline */
-type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 type PostgresOutbox<A> = TransactionalOutbox<A> & BookmarkedOutbox<A>
 
 const { wholeNumber, withDefault } = option
@@ -79,6 +78,7 @@ const postgresOptions = option.strict({
   notify: withDefault(option.flag, false),
 })
 type CheckedPostgres = typeof postgresOptions extends option.Option<infer O> ? O : never
+type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 
 /** Between two looks while items wait that are not leased here, or while LISTEN is cut. */
 const LOOK_EVERY = 1_000
