@@ -30,9 +30,8 @@ describe('batch', () => {
   it('counts the delay of the first batch from its start, wherever the clock begins', () => {
     const clock = virtualClock()
     clock.tick(10_000)
-    const seen = record(
-      concat(rail('a'), NEVER).pipe(batch({ maxDelay: 100, delayFrom: 'lastFlush', clock })),
-    )
+    const endless = concat(rail('a'), NEVER)
+    const seen = record(endless.pipe(batch({ maxDelay: 100, delayFrom: 'lastFlush', clock })))
     clock.tick(99)
     expect(seen).toEqual([])
     clock.tick(1)

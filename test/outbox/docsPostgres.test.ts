@@ -8,9 +8,8 @@ import { sharedPostgres } from '../support/servers.js'
 const LIMIT = 30_000
 const fences = collectExamples().filter(({ file }) => /docs\/(outbox|scale)\.md/.test(file))
 const blocks = fences.filter(({ language, text }) => language === 'ts' && text.includes('DATABASE_URL'))
-const statements = fences.filter(
-  ({ language, text }) => language === 'text' && /^(select|grant)\b/.test(text),
-)
+const isSql = /^(select|grant)\b/
+const statements = fences.filter(({ language, text }) => language === 'text' && isSql.test(text))
 
 /** Asks a block that serves until SIGTERM. */
 const DRIVER = `
