@@ -32,10 +32,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],
   [/^(fast-check|node:vm)$/, /^testing\/laws\//],
   [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],
-  [
-    /^node:crypto$/,
-    /^(inspector|outbox\/postgres|testing\/laws|cli)\/|^(core\/package|testing\/certificate)\.ts$/,
-  ],
+  [/^node:crypto$/, /^(inspector|outbox\/postgres|testing\/laws|cli|core\/package|testing\/certificate)\b/],
   [/^node:https?$/, /^(collector|inspector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|inspector|testing|cli)\//],
   [/^node:module$/, /^core\/package\.ts$/],
@@ -81,14 +78,13 @@ const tracked = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z']
 })
   .split('\0')
   .filter((path) => path !== '')
+const INDEX = /(^|\/)index\.ts$/
 type Files = Readonly<Record<string, string>>
 const read = (pattern: RegExp): Files =>
   Object.fromEntries(
     tracked.filter((at) => pattern.test(at)).map((at) => [at, readFileSync(`${root}${at}`, 'utf8')]),
   )
-const src: Files = Object.fromEntries(
-  Object.entries(read(/^src\//)).map(([path, text]) => [path.slice(4), text]),
-)
+const src: Files = Object.fromEntries(Object.entries(read(/^src\//)).map(([at, text]) => [at.slice(4), text]))
 
 /** Files of src without a test of their name. */
 const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
@@ -108,10 +104,7 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/^cli\/(main|program|server)\.ts$/, 'each test of a command runs them'],
   [/^client\/processExit\.ts$/, 'needs processes: test/process/clientExit.test.ts'],
   [/^sources\/waitForRoom\.ts$/, 'test/laws/waiting.laws.ts'],
-  [
-    /^testing\/brokenReceivers\.ts$|^testing\/laws\//,
-    'test/mutants/published.mutants.ts, checkReceiver.test.ts',
-  ],
+  [/^testing\/(brokenReceivers\.ts$|laws\/)/, 'test/mutants/published.mutants.ts, checkReceiver.test.ts'],
 ]
 
 interface Import {
@@ -128,9 +121,7 @@ const importsOf = (files: Files): ReadonlyArray<Import> =>
     const named = [...text.matchAll(/^(?:import|export) (type )?(?:[\w*{][^'"()=;/]*from )?'([^']+)'/gm)]
     const lazy = [...text.matchAll(/(?<!\* .*)\b(?:import|getBuiltinModule)\(\s*'([^']+)'/g)]
     return [
-      ...named.map(
-        ([, type, to = '']) => ({ from, to: resolved(to), kind: type ? 'type' : 'value' }) as const,
-      ),
+      ...named.map(([, is, to = '']) => ({ from, to: resolved(to), kind: is ? 'type' : 'value' }) as const),
       ...lazy.map(([, to = '']) => ({ from, to: resolved(to), kind: 'lazy' }) as const),
     ]
   })
@@ -196,13 +187,9 @@ const rules = {
       return [...loads].filter((each) => heavy.test(each)).map((each) => `${entry} loads ${each}`)
     }),
   'an index re-exports by name and is imported by no other file': (files: Files) => [
-    ...importsOf(files).flatMap(({ from, to }) =>
-      /(^|\/)index\.ts$/.test(to) ? [`${from} imports ${to}`] : [],
-    ),
+    ...importsOf(files).flatMap(({ from, to }) => (INDEX.test(to) ? [`${from} imports ${to}`] : [])),
     ...Object.entries(files).flatMap(([path, text]) =>
-      /(^|\/)index\.ts$/.test(path) && /^(export \* from|export (const|function)|const )/m.test(text)
-        ? [path]
-        : [],
+      INDEX.test(path) && /^(export \* from|export (const|function)|const )/m.test(text) ? [path] : [],
     ),
   ],
   'files are short and have telling names': (files: Files) =>

@@ -13,9 +13,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const page = readFileSync(`${root}docs/bundling.md`, 'utf8')
 const fences = fencesOf('docs/bundling.md', page)
 const app = fences.find(({ language }) => language === 'ts')?.text ?? ''
-const commands = fences
-  .filter(({ language }) => language === 'sh')
-  .flatMap(({ text }) => text.trim().split('\n'))
+const shell = fences.filter(({ language }) => language === 'sh')
+const commands = shell.flatMap(({ text }) => text.trim().split('\n'))
 
 const project = mkdtempSync(`${tmpdir()}/headrace-bundles-`)
 
@@ -81,9 +80,7 @@ const bundled = async (file: string) => {
   })
   const [code = new Uint8Array()] = outputFiles.map(({ contents }) => contents)
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports)
-  const loaded = [
-    ...new Set(imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path)),
-  ]
+  const loaded = [...new Set(imports.filter((at) => at.kind === 'import-statement').map(({ path }) => path))]
   return { bytes: [code.length, gzipSync(code).length], loaded: loaded.sort() }
 }
 

@@ -34,12 +34,10 @@ describe('what the docs show is true', () => {
     expect((await checked)[at]).toEqual([])
   })
 
-  test.each(wrong.map(([text, fault], at) => [text, fault, at] as const))(
-    'is told: %s',
-    async (_, fault, at) => {
-      expect((await checked)[code.length + at]?.join('\n')).toMatch(fault)
-    },
-  )
+  const told = wrong.map(([text, fault], at) => [text, fault, at] as const)
+  test.each(told)('is told: %s', async (_, fault, at) => {
+    expect((await checked)[code.length + at]?.join('\n')).toMatch(fault)
+  })
 
   test.each(consoles.map((fence) => [placeOf(fence), fence.text] as const))('%s', async (_, text) => {
     expect(await checkCommands(text, 50_000)).toEqual([])

@@ -109,9 +109,7 @@ const OPERATORS: Readonly<
   deliver: (in$, clock, sink) =>
     in$.pipe(
       deliver(sink, { retry: exponential({ base: 80 }), clock }),
-      map((ended) =>
-        typeof ended === 'object' && ended._tag === 'Delivered' ? ended.item.toUpperCase() : '?',
-      ),
+      map((end) => (typeof end === 'object' && end._tag === 'Delivered' ? end.item.toUpperCase() : '?')),
     ),
 }
 

@@ -157,8 +157,7 @@ export const collectCommand = async (
 
   const { received, accepted, refused, unrouted, deletions, destinations } = collector.stats()
   const accounts = Object.entries(destinations).map(
-    ([name, each]) =>
-      [name, { ...summaryOf(each.refused, each), forgotten: each.evictedDeadLetters }] as const,
+    ([name, one]) => [name, { ...summaryOf(one.refused, one), forgotten: one.evictedDeadLetters }] as const,
   )
   // With the destinations that a file that was read again left out. A stop at once leaves some open.
   const all = closed?.totals ?? totals()

@@ -28,12 +28,10 @@ const withSecrets = (value: unknown, env: Environment, path: string, faults: Fau
   if (Array.isArray(value))
     return value.map((each: unknown, at) => withSecrets(each, env, `${path}[${String(at)}]`, faults))
   if (!isRecord(value)) return value
-  const entries = Object.entries(value)
-  if (entries.length !== 1 || !('env' in value)) {
+  const all = Object.entries(value)
+  if (all.length !== 1 || !('env' in value)) {
     const pathOf = (part: string): string => (path === '' ? part : `${path}.${part}`)
-    return Object.fromEntries(
-      entries.map(([part, each]) => [part, withSecrets(each, env, pathOf(part), faults)]),
-    )
+    return Object.fromEntries(all.map(([part, each]) => [part, withSecrets(each, env, pathOf(part), faults)]))
   }
   const read =
     typeof value['env'] === 'string'

@@ -112,12 +112,11 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
   withStore(options, async (store) => {
     const { output } = options
     let count = 0
-    for await (const letter of lettersIn(store, options)) {
+    for await (const each of lettersIn(store, options)) {
       count++
       await out.caughtUp()
       if (out.gone.aborted) return FINE
-      if (output !== 'quiet')
-        out.line(output === 'json' ? toJson(recordOf(letter)) : deadLine(letter, out.paint))
+      if (output !== 'quiet') out.line(output === 'json' ? toJson(recordOf(each)) : deadLine(each, out.paint))
     }
     const { dead, waiting, evictedDeadLetters: evicted = 0 } = store.stats()
     const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`

@@ -275,8 +275,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
         // A last line without a line feed may still be written to.
         if (place?.line === at) mark = place
       } else undecided.push(offer(before + read.right.line, read.right.value))
-      if (undecided.length >= (store === undefined ? 1 : MAX_UNDECIDED))
-        await Promise.all(undecided.splice(0))
+      if (undecided.length >= (store ? MAX_UNDECIDED : 1)) await Promise.all(undecided.splice(0))
     }
     await Promise.all(undecided)
     if (isOver()) return
@@ -348,8 +347,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (count > 0) note(`${String(count)} not delivered, now in ${file}, which can be sent again`)
   // Others that share a queue may have delivered what was accepted here.
   const mine = server ? Math.min(accepted, delivered + deadCount + waiting) : accepted
-  const code =
-    isBroken || failure !== '' ? FAULT : exitCodeOf({ ...summary, accepted: mine }, isAtEnd, corrupt)
+  const code = isBroken || failure ? FAULT : exitCodeOf({ ...summary, accepted: mine }, isAtEnd, corrupt)
   if (!stop.gently.aborted) await job.epilogue?.(summary, target, stop.gently)
   if (job.epilogue) await target.close({ timeout: job.grace })
   erase()

@@ -95,8 +95,7 @@ const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
       const checksum = crc32(bytes.subarray(Math.max(0, end - WINDOW), end))
       return { line, offset, inode, checksum, isEnd: false }
     },
-    has: async (mark) =>
-      mark.inode === inode && crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
+    has: async (at) => at.inode === inode && crc32(await bytesBefore(path, at.offset)) === at.checksum,
     isKeyboard: false,
   }
 }

@@ -47,7 +47,7 @@ const OWN_HEADERS =
   /^(host|connection|content-length|transfer-encoding|keep-alive|expect|upgrade|te|trailer)$/
 const PASS_TIMEOUT = 30_000
 
-/** Posts a body on as it came. Answers the status, 502 without one. */
+/** Posts a body on as it came. Answers the status. */
 const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<number> => {
   const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name))
   const given = kept.map(([name, value]): [string, string] => [name, String(value)])
@@ -56,7 +56,7 @@ const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: Abor
     await answer.body?.cancel()
     return answer.status
   }
-  return inTime(systemClock, PASS_TIMEOUT, post).catch(() => 502)
+  return inTime(systemClock, PASS_TIMEOUT, post)
 }
 
 /** A webhook has at most 64,000 bytes. */
@@ -122,7 +122,12 @@ export const listenCommand = async (
     const fails = systemRandom() < fail
     const startedAt = systemClock.now()
     const taken = fails ? 503 : isForged ? 401 : undefined
-    const status = taken ?? (forwardTo ? await pass(forwardTo, request, body, stop) : respond)
+    const unreached = (error: unknown): number => {
+      if (!stop.aborted) err.line(`headrace listen: --forward-to could not be reached: ${whyNot(error)}`)
+      return 502
+    }
+    const passed = forwardTo && taken === undefined ? pass(forwardTo, request, body, stop) : undefined
+    const status = taken ?? (passed ? await passed.catch(unreached) : respond)
     if (stop.aborted) return
     requests++
     counts[verdict]++

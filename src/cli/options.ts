@@ -187,9 +187,9 @@ export const fileText: Parse<string> = (path) =>
   )
 
 export const httpUrl: Parse<URL> = (given) =>
-  /^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : '')
+  /^https?:\/\/[^/?#@]+([/?#]|$)/.test(given) && URL.canParse(given)
     ? E.right(new URL(given))
-    : E.left('must be a URL such as http://127.0.0.1:8080/hook')
+    : E.left('must be a URL without a user, such as http://127.0.0.1:8080/hook')
 
 export const linkVariable: Parse<URL> = (name, env) =>
   pipe(

@@ -35,10 +35,9 @@ const COMMA = 1
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
 
-/** Counted beside the messages: batches that were put together, their attempts, and the requests of these. */
+/** Counted beside the messages: batches that were put together, each for an attempt, and their requests. */
 interface Sent {
   batches: number
-  attempts: number
   requests: number
 }
 
@@ -75,9 +74,6 @@ const batches = (settings: ClientSettings, sent: Sent): Shape<Message, SentBatch
     },
     isBatch: true,
     maxHold: MAX_HOLD,
-    attempted: () => {
-      sent.attempts++
-    },
   }
 }
 
@@ -120,7 +116,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { now, onEvent, hears, defectIn: failedIn } = life
 
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
-  const sent: Sent = { batches: 0, attempts: 0, requests: 0 }
+  const sent: Sent = { batches: 0, requests: 0 }
   const sink = batchSink(settings, sent)
   const limit = storeLimit()
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
@@ -254,7 +250,12 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     group: (call) => send(call, 'group'),
     alias: (call) => send(call, 'alias'),
     send: (call) => send(call, undefined),
-    ready: () => (boundFor(0) === undefined ? room.ready() : held(room.ready())),
+    ready: () => {
+      const ready = room.ready()
+      // Beside it: a promise around it would let the next caller look before this one has used the room.
+      if (boundFor(0) !== undefined) void held(ready)
+      return ready
+    },
     persisted: async (given) => {
       const within = timeoutIn('persisted', given)
       if (behind === undefined) return false
@@ -284,6 +285,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       bytes: outbox.stats().bytes,
       notPersisted: behind === undefined ? work.waiting() : behind.unstored(),
       ...sent,
+      attempts: sent.batches,
       ...work.oldest(),
       ...(!work.isOpen() && { opening: true }),
     }),

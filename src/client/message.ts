@@ -11,7 +11,6 @@ import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { version } from '../core/package.ts'
 import { eventReader, type Event } from '../event/event.ts'
 import { toFaults, type JsonObject } from '../event/json.ts'
-import * as Limits from '../event/limits.ts'
 import type { Integrations } from '../event/model.ts'
 import { trackingText } from '../event/trackingMessage.ts'
 import { isMeta, metaBytes, metaOf, type BatchPayload, type EventPayload } from '../event/payload.ts'
@@ -101,19 +100,8 @@ export const encoder = (
   isHeard: () => boolean,
   metaFailed: (error: unknown) => void,
 ) => {
-  const hostId = (): string => {
-    const id: unknown = newId?.()
-    if (typeof id === 'string' && id !== '' && id.length <= Limits.messageIdLength) return id
-    throw new TypeError('newId must answer 1 to 256 characters')
-  }
   const read = eventReader(
-    {
-      clock,
-      onUnknownKeys,
-      owned: true,
-      pageNeedsUserId: true,
-      ...(newId && { newId: hostId }),
-    },
+    { clock, onUnknownKeys, owned: true, pageNeedsUserId: true, ...(newId && { newId }) },
     isHeard,
   )
 

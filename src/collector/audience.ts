@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { scan, type Observable } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
-import { ConfigError, type Fault } from '../core/refusal.ts'
+import { ConfigError, UNKNOWN_OPTION, type Fault } from '../core/refusal.ts'
 import type { IdentifyCall } from '../event/model.ts'
 
 /** A word begins with a letter or a digit. Marks stay with the letter before: many scripts' vowels. */
@@ -131,13 +131,14 @@ const isIterable = (state: unknown): boolean =>
 const syncOperator = <I, S, V>(
   what: string,
   shape: string,
-  { name, previous }: Required<SyncOptions<I>>,
+  { name, previous, ...rest }: Required<SyncOptions<I>>,
   copy: (state: I) => S,
   changes: (previous: S, current: S) => ReadonlyArray<Change<V>>,
 ): ((states: Observable<I>) => Observable<Sync<S, V>>) => {
   const named = traitNamesOf([name])
   const faults = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
   if (!isIterable(previous)) faults.push({ path: 'previous', message: shape })
+  for (const path of Object.keys(rest)) faults.push({ path, message: UNKNOWN_OPTION })
   if (isLeft(named) || faults.length > 0) throw new ConfigError(what, faults)
   const trait = named.right.join()
 
@@ -197,11 +198,11 @@ export type AudienceOperator = (states: Observable<Members>) => Observable<Audie
  * // => ann { vip_customers: false }
  * // => store: [ 'bob', 'cid' ]
  */
-export const audienceSync = ({ name, previous = [] }: SyncOptions<Members>): AudienceOperator =>
+export const audienceSync = (options: SyncOptions<Members>): AudienceOperator =>
   syncOperator(
     'audienceSync',
     'must be an iterable of user ids, such as a Set',
-    { name, previous },
+    { previous: [], ...options },
     (members): ReadonlySet<string> => new Set(members),
     membershipChanges,
   )
@@ -242,11 +243,11 @@ export type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observabl
  *
  * @throws ConfigError if the name has no letter and no digit, or `previous` is not iterable.
  */
-export const computedTrait = <V>({ name, previous = [] }: SyncOptions<TraitValues<V>>): TraitOperator<V> =>
+export const computedTrait = <V>(options: SyncOptions<TraitValues<V>>): TraitOperator<V> =>
   syncOperator(
     'computedTrait',
     'must be an iterable of pairs of user id and value, such as a Map',
-    { name, previous },
+    { previous: [], ...options },
     (values): ReadonlyMap<string, V> => structuredClone(new Map(values)),
     traitChanges,
   )

@@ -21,7 +21,7 @@ export interface BodyLimits {
 /** The bytes that an empty chunk counts: a broken stream could have any number of them. */
 const EMPTY_CHUNK = 100
 
-/** Each body may take `timeout` milliseconds and have `maxBatchBytes` bytes, all together `maxBytes`. */
+/** Each body may take `timeout` milliseconds and have `maxBatchBytes` bytes, several together `maxBytes`. */
 export const bodyLimits = (
   clock: Clock,
   timeout: number,
@@ -73,7 +73,7 @@ export const bodyLimits = (
             counted += bytes
             total += bytes
             if (counted > maxBatchBytes) finish(left(tooLong(maxBatchBytes)))
-            else if (total > maxBytes) finish(left(tooManyUploads))
+            else if (total > maxBytes && total > counted) finish(left(tooManyUploads))
           },
           complete: () => finish(right(body.bytes())),
           error: () => finish(left(brokenOff)),

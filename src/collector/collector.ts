@@ -40,7 +40,7 @@ export interface CollectorOptions extends Omit<DestinationOptions, 'name' | 'out
   readonly uploadTimeout?: number
   /**
    * Bytes of all bodies that are being received, and as many for those that are being decompressed. Beyond it
-   * the answer is 503. Default 67,108,864.
+   * the answer is 503, except for one alone. Default 67,108,864.
    */
   readonly maxUploadBytes?: number
 }

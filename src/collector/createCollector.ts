@@ -1,5 +1,5 @@
 import { isLeft, left, right } from '../core/either.ts'
-import { decodeOptions } from '../core/options.ts'
+import { decodeOptions, list, optionalKey, strict, text } from '../core/options.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { ConfigError, closed, disabled, invalid } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
@@ -30,6 +30,8 @@ const checkSettings = (
     ...(isLeft(options) ? options.left : []),
   ])
 }
+
+const deletionOptions = strict({ sources: optionalKey(list('ids of sources', 0, Infinity, text)) })
 
 /**
  * The receiving side: senders post events of a source in the public tracking convention, and each event goes
@@ -155,7 +157,9 @@ export const createCollector = (
       return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
     },
     requestDeletion: async (userId, given) => {
-      const { sources: ids = sources.map(({ id }) => id) } = given ?? {}
+      const asked = decodeOptions(deletionOptions, given ?? {})
+      if (isLeft(asked)) return left(invalid(userId, asked.left))
+      const { sources: ids = sources.map(({ id }) => id) } = asked.right
       const faults = ids.flatMap((id, at) =>
         sources.some((source) => source.id === id)
           ? []

@@ -54,7 +54,7 @@ interface Routed {
 }
 
 /** The message's own keys over those of the batch. A value that is no object is left to the codec. */
-const mergeDefaults = (defaults: Fields, own: unknown): unknown => {
+const mergeInto = (defaults: Fields, own: unknown): unknown => {
   if (own === undefined || own === null) return defaults
   return isRecord(own) ? { ...defaults, ...own } : own
 }
@@ -64,17 +64,14 @@ const withBatchFields = (message: unknown, { type, context, integrations }: Inco
   if (!isRecord(message)) return message
   const original =
     message['timestamp'] === undefined || message['timestamp'] === null ? message['originalTimestamp'] : null
-  const takesOriginal = original !== undefined && original !== null
-  if (type === undefined && context === undefined && integrations === undefined && !takesOriginal)
-    return message
+  const isOriginal = original !== undefined && original !== null
+  if (type === undefined && context === undefined && integrations === undefined && !isOriginal) return message
   return {
     ...message,
     ...(type === undefined ? {} : { type }),
-    ...(context === undefined ? {} : { context: mergeDefaults(context, message['context']) }),
-    ...(integrations === undefined
-      ? {}
-      : { integrations: mergeDefaults(integrations, message['integrations']) }),
-    ...(takesOriginal ? { timestamp: original } : {}),
+    ...(context === undefined ? {} : { context: mergeInto(context, message['context']) }),
+    ...(integrations === undefined ? {} : { integrations: mergeInto(integrations, message['integrations']) }),
+    ...(isOriginal ? { timestamp: original } : {}),
   }
 }
 
@@ -175,7 +172,7 @@ const messageEncoder = (
 }
 
 /** The enabled targets that the event's integrations allow. A deletion goes to all that are enabled. */
-const targetsOf = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
+const targetsOf = (targets: Source['targets'], event: Event): ReadonlyArray<Target> => {
   const integrations = event.type === 'delete' ? undefined : event.integrations
   return targets.filter(({ destination, name }) => destination.isEnabled() && allows(integrations, name))
 }
@@ -268,10 +265,10 @@ export const ingester = (
   let unrouted = 0
   let deletions = 0
 
-  const routedTo = (source: Source, index: number, { event, payload }: Encoded): Routed => ({
+  const routedTo = (all: Source['targets'], index: number, { event, payload }: Encoded): Routed => ({
     index,
     payload,
-    targets: targetsOf(source, event),
+    targets: targetsOf(all, event),
     failure: undefined,
   })
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
@@ -316,6 +313,8 @@ export const ingester = (
     /** Takes the messages of a request, good ones beside bad. Resolves when the accepted ones are stored. */
     ingest: async (source: Source, batch: IncomingBatch): Promise<Ingested> => {
       const { messages } = batch
+      // Those of its start: an update may take the source away.
+      const { targets } = source
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
       let since = clock.monotonic()
@@ -323,14 +322,14 @@ export const ingester = (
         if (isSixteenth(index) && isTurnOver(clock, since)) since = await turn()
         const encoded = encode(message, batch)
         if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
-        else routed.push(routedTo(source, index, encoded.right))
+        else routed.push(routedTo(targets, index, encoded.right))
       }
       await storeAll(routed)
       let failure: StorageFailure | undefined
-      for (const { index, targets, failure: own } of routed) {
-        failure ??= own
-        if (own !== undefined) refused.push({ index, refusal: { ...own, input: messages[index] } })
-        else if (targets.length === 0) unrouted++
+      for (const { index, targets: own, failure: why } of routed) {
+        failure ??= why
+        if (why !== undefined) refused.push({ index, refusal: { ...why, input: messages[index] } })
+        else if (own.length === 0) unrouted++
       }
       for (const { refusal } of refused) {
         reasons[refusal._tag]++
@@ -351,7 +350,7 @@ export const ingester = (
       for (const source of sources) {
         const encoded = encode(call, batch)
         if (isLeft(encoded)) return refuse(encoded.left)
-        routed.push(routedTo(source, 0, encoded.right))
+        routed.push(routedTo(source.targets, 0, encoded.right))
       }
       await storeAll(routed)
       const failure = routed.find((each) => each.failure !== undefined)?.failure

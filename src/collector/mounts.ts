@@ -91,8 +91,8 @@ export const nodeMount =
           .on('close', end)
           .resume()
       }
-      onAnswered(status)
       if (response.headersSent || response.destroyed) return
+      onAnswered(status)
       response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
       response.end(body)
     })

@@ -10,7 +10,7 @@ import { decodeOptions, flag, func, list, oneOf, option, optional } from '../cor
 import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { repeats, sharedOptionsWith, webhookList } from '../destination/settings.ts'
+import { repeats, sharedOptionsWith, standardHeaderFaults, webhookList } from '../destination/settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from '../destination/settings.ts'
 import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
@@ -38,9 +38,7 @@ interface Connected {
   readonly name: string
   /** The ids of the sources whose events it gets. */
   readonly sources: ReadonlyArray<string>
-  /**
-   * The folder in which its events wait, one for each destination. Default: the option `outbox`, or memory.
-   */
+  /** The folder in which its events wait, one for each destination. Default: the option `outbox`, memory. */
   readonly outbox?: StoredIn
 }
 
@@ -104,7 +102,7 @@ const destinations = (egress: Egress | undefined) => {
     (each) =>
       (each.webhooks === undefined) === (each.sink === undefined)
         ? [{ path: '', message: 'must have either webhooks or a sink' }]
-        : [],
+        : standardHeaderFaults(each),
   )
   return list('destinations', 0, Infinity, destination, (all) => {
     const names = all.map((each) => each.name)

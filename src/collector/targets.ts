@@ -52,9 +52,8 @@ const openTarget = (
     settings.sink === undefined
       ? (isStopped) => urlsSink(hooks, all, isStopped)
       : ownSink(settings.sink, settings.sharedSecret, all)
-  const destination = openDestination(make, enabled, all, (outcome) =>
-    onOutcome({ destination: name, outcome }),
-  )
+  const tell = (outcome: DestinationOutcome['outcome']): void => onOutcome({ destination: name, outcome })
+  const destination = openDestination(make, enabled, all, tell)
   const prepare: Opened['prepare'] = (next) => {
     const hooks = next.sink === undefined ? hooksOf(next) : [next.sink]
     return () => destination.change(hooks, next.enabled)

@@ -77,9 +77,7 @@ export const option = <A>(name: string, read: (value: unknown) => Either<string 
     )
   })
 
-/**
- * An option whose faults a function finds. Without a fault the value is an `A`, as the caller's type says.
- */
+/** An option whose faults a function finds. Without one the value is an `A`, as the caller's type says. */
 export const checked = <A>(faultsOf: (value: unknown) => Faults): Option<A> =>
   option('checked', (value) => {
     const faults = faultsOf(value)
@@ -185,16 +183,21 @@ export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({
   ifMissing: undefined,
 })
 
-/** `rule` sees the values only if each of them is right by itself. Its paths begin at this option. */
+/** The paths of `rule` begin at this option. */
 const withRule = <A>(
   errors: t.Errors,
   value: A,
   context: t.Context,
   rule: (value: A) => Faults,
-): t.Validation<A> =>
-  errors.length > 0 ? t.failures(errors) : checked<A>(() => rule(value)).validate(value, context)
+): t.Validation<A> => {
+  const ruled = checked<A>(() => rule(value)).validate(value, context)
+  return errors.length === 0 ? ruled : t.failures([...errors, ...(isLeft(ruled) ? ruled.left : [])])
+}
 
-/** A record with these options and no others. The decoded record is a copy. */
+/**
+ * A record with these options and no others. The decoded record is a copy. `rule` sees its values only if
+ * each of them is right by itself.
+ */
 export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
@@ -215,10 +218,10 @@ export const strict = <S extends OptionShape>(
       if (!Object.hasOwn(shape, key)) errors.push(errorAt(below(context, key), UNKNOWN_OPTION))
     }
     // Each key of the shape was decoded by its own option.
-    return withRule(errors, decoded as Decoded<S>, context, rule)
+    return errors.length > 0 ? t.failures(errors) : withRule(errors, decoded as Decoded<S>, context, rule)
   })
 
-/** An array of `min` to `max` members. `what` names them: `entries with a url`. */
+/** An array of `min` to `max` members. `what` names them: `entries with a url`. `rule` sees right ones. */
 export const list = <A>(
   what: string,
   min: number,
@@ -234,10 +237,10 @@ export const list = <A>(
     const decoded: A[] = []
     if (input.length < min || input.length > max)
       errors.push(errorAt(context, `must have ${range} ${what}, not ${String(input.length)}`))
-    input.forEach((each: unknown, index) => {
+    Array.from<unknown>(input).forEach((each, index) => {
       const member = of.validate(each, belowArray(context, index))
       if (isLeft(member)) errors.push(...member.left)
-      else decoded.push(member.right)
+      else decoded[index] = member.right
     })
     return withRule(errors, decoded, context, rule)
   })

@@ -188,9 +188,7 @@ export const counters = (stored = 0): Counters => {
 export const isEither = (value: unknown): value is Either<unknown, unknown> =>
   isRecord(value) && (value['_tag'] === 'Left' || value['_tag'] === 'Right')
 
-/**
- * Throws a TypeError for a value that is no Either: code without types may put plain values into a stream.
- */
+/** Throws a TypeError for a value that is no Either: code without types may put such into a stream. */
 export const assertEither = (operator: string, each: unknown): void => {
   if (isEither(each)) return
   throw new TypeError(

@@ -117,7 +117,7 @@ export const openDestination = (
   const keyOf = ({ orderKey }: Payload<Event>): string | undefined => orderKey
   const opened = options.outbox
     ? openOutbox(options.outbox, { codec: storedEvents, clock, onCorrupt, ...(orderBy && { keyOf }) })
-    : memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf })
+    : memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf, clock })
   // Only a factory was given the key.
   const isOrdered = orderBy === undefined || (typeof options.outbox === 'function' && opened.orders === true)
   const outbox = isOrdered ? opened : ordered(opened, keyOf, defectIn('the outbox'))

@@ -40,9 +40,7 @@ export interface DestinationOptions {
   readonly orderBy?: (event: Event) => string
   /** Accepted events that have not ended. Default 100,000. */
   readonly maxCount?: number
-  /**
-   * Bytes of memory for accepted events until they end: their texts, and 256 for each. Default 268,435,456.
-   */
+  /** Bytes of memory for accepted events until they end: their texts and 256 each. Default 268,435,456. */
   readonly maxBytes?: number
   /** Events that are being attempted at once. Default 1,000. */
   readonly maxInFlight?: number
@@ -50,9 +48,7 @@ export interface DestinationOptions {
   readonly maxBodyBytes?: number
   /** Addresses that may be dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /**
-   * The meaning of a status. Default: 2xx is success; 408, 425, 429 and 5xx are retried; the rest is final.
-   */
+  /** The meaning of a status. Default: 2xx is success; 408, 425, 429, 5xx are retried; the rest is final. */
   readonly statuses?: StatusTable
   /** The name of a header that carries the message id. Default: none. */
   readonly messageIdHeader?: string

@@ -7,7 +7,9 @@
 
 import * as t from 'io-ts'
 import { isLeft, left, right, type Either } from '../core/either.ts'
+import { ignoreRejection } from '../core/awaitable.ts'
 import { messageOf } from '../core/failure.ts'
+import { isRecord } from '../core/json.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { eventReader, type Event } from '../event/event.ts'
 import { toFaults } from '../event/json.ts'
@@ -89,8 +91,11 @@ export const eventEncoder = (
   const orderKeyOf = (event: Event): string | undefined => {
     try {
       const key: unknown = orderBy?.(event)
-      // Code without types may answer a number.
-      return typeof key === 'string' || typeof key === 'number' ? String(key) : undefined
+      // Code without types may answer a number, or nothing.
+      if (typeof key === 'string' || typeof key === 'number') return String(key)
+      ignoreRejection(key)
+      if (isRecord(key)) throw new TypeError('orderBy must answer a text, not an object or a promise')
+      return undefined
     } catch (error) {
       defectIn('orderBy')(error)
       return undefined

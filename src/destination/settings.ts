@@ -16,8 +16,9 @@ import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption, withEgressFaults } from '../http/egress.ts'
-import { headerNameOption, headersOption, secretSourceOption } from '../http/httpOptions.ts'
-import { standardSecretOption, urlName, urlOption, withoutCredentials } from '../http/httpOptions.ts'
+import { faultsAt, headerNameOption, headersOption, nameFault } from '../http/httpOptions.ts'
+import { secretSourceOption, standardSecretOption, urlName } from '../http/httpOptions.ts'
+import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -25,7 +26,7 @@ import { loggerOption } from '../log/logger.ts'
 import { outboxOption, type OutboxOption } from '../outbox/lmdb/openOutbox.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { SecretSource } from '../signing/secret.ts'
-import type { StandardSecretSource } from '../signing/standard.ts'
+import { STANDARD_HEADERS, type StandardSecretSource } from '../signing/standard.ts'
 import type { Layer } from '../sink/sink.ts'
 import { statusesOption } from '../sink/status.ts'
 
@@ -107,13 +108,27 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
 export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> =>
   withEgressFaults(egress, decodeOptions(settingsOption(egress), input))
 
+/** Faults of headers that a URL with a standard secret sets itself. */
+export const standardHeaderFaults = ({
+  standardSecret: shared,
+  webhooks = [],
+}: Partial<Pick<Settings, 'standardSecret' | 'webhooks'>>): Faults =>
+  webhooks.flatMap(({ headers = {}, standardSecret = shared }, at) =>
+    Object.keys(standardSecret === undefined ? {} : headers).flatMap((name) =>
+      faultsAt(`webhooks[${String(at)}].headers.${name}`, nameFault(name, STANDARD_HEADERS)),
+    ),
+  )
+
 const settingsOption = (egress?: Egress): Option<Settings> =>
-  strict({
-    sharedSecret: optionalKey(secretSourceOption),
-    standardSecret: optionalKey(standardSecretOption),
-    enabled: optional(flag),
-    webhooks: webhookList(egress),
-  })
+  strict(
+    {
+      sharedSecret: optionalKey(secretSourceOption),
+      standardSecret: optionalKey(standardSecretOption),
+      enabled: optional(flag),
+      webhooks: webhookList(egress),
+    },
+    standardHeaderFaults,
+  )
 
 /** An error of io-ts holds the input at each step of its path, and the settings have secrets. */
 const withoutValues = ({ context, message }: t.ValidationError): t.ValidationError => {

@@ -7,6 +7,7 @@
 
 import * as t from 'io-ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
+import { ignoreRejection } from '../core/awaitable.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
@@ -34,7 +35,7 @@ export interface EventCodecOptions {
   readonly owned?: boolean
   /** Whether a page must have a `userId`, as in the client; else an `anonymousId` will do. Default: false. */
   readonly pageNeedsUserId?: boolean
-  /** Receives the top-level keys of a call that an event of its kind does not carry. */
+  /** Receives the top-level keys of a call that its kind does not carry. Its errors are dropped. */
   readonly onUnknownKeys?: (keys: ReadonlyArray<string>) => void
 }
 
@@ -262,12 +263,21 @@ const unknownKeys = (input: unknown, known: KnownKeys): ReadonlyArray<string> =>
   return unknown
 }
 
+/** An id, checked if it is the host's. */
+const idFrom = (newId: EventCodecOptions['newId']): string => {
+  if (newId === undefined) return randomId()
+  const id: unknown = newId()
+  if (typeof id === 'string' && id !== '' && id.length <= Limits.messageIdLength) return id
+  ignoreRejection(id)
+  throw new TypeError('newId must answer 1 to 256 characters')
+}
+
 /**
  * Reads calls. With a `kind` the call need not name its type. `isListening`: whether unknown keys are of
  * interest now, because finding them costs time. Throws only errors of the clock and `newId`.
  */
 export const eventReader = (options: EventCodecOptions = {}, isListening: () => boolean = () => true) => {
-  const { clock = systemClock, newId = randomId, owned: isOwned = false, onUnknownKeys } = options
+  const { clock = systemClock, newId, owned: isOwned = false, onUnknownKeys } = options
   const now = timestamps(clock)
 
   return (input: unknown, kind?: Kind): Either<ReadonlyArray<Finding>, Event> => {
@@ -281,7 +291,8 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     if (kind !== undefined && type !== kind)
       findings.push({ steps: ['type'], message: `must be ${kind} or left out: the method is ${kind}` })
 
-    event.messageId = messageId === undefined || messageId === '' ? newId() : requiredId(reading, 'messageId')
+    event.messageId =
+      messageId === undefined || messageId === '' ? idFrom(newId) : requiredId(reading, 'messageId')
     if (typeof messageId === 'string' && messageId.length > Limits.messageIdLength)
       findings.push({ steps: ['messageId'], message: TOO_LONG })
     event.timestamp = timestamp === undefined ? now() : toTimestamp(timestamp)
@@ -302,7 +313,7 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     if (onUnknownKeys !== undefined && isListening()) {
       const known = KEYS_OF_KIND.get(String(event.type))
       const keys = known === undefined || areKnown(input, known) ? [] : unknownKeys(input, known)
-      if (keys.length > 0) onUnknownKeys(keys)
+      if (keys.length > 0) ignoreRejection(valueOr(undefined, () => onUnknownKeys(keys)))
     }
     // Without findings its type is one of the seven, and it has the members of its kind.
     return right(event as Event)
@@ -346,9 +357,7 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
   )
 }
 
-/**
- * The codec for calls from code, with the machine's clock and random ids. It copies, so any input is safe.
- */
+/** The codec for calls from code, with the machine's clock and random ids. It copies: any input is safe. */
 export const Event = eventCodec()
 
 /** The codec for calls straight from `JSON.parse` that nothing else holds: checked but not copied. */

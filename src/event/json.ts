@@ -78,12 +78,10 @@ const MAX_STEPS = 12
 const showStep = (step: Key): string => {
   if (typeof step === 'number') return `[${String(step)}]`
   const shown = step.length > MAX_KEY ? `${step.slice(0, MAX_KEY)}…` : step
-  return PLAIN_KEY.test(step) ? `.${shown}` : `[${JSON.stringify(shown)}]`
+  return PLAIN_KEY.test(step.slice(0, MAX_KEY)) ? `.${shown}` : `[${JSON.stringify(shown)}]`
 }
 
-/**
- * A path for people: `properties.list[3].url`. Unclear keys are quoted; very long paths lose their middle.
- */
+/** A path for people: `properties.list[3].url`. Unclear keys are quoted; long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Key>): string => {
   const half = MAX_STEPS / 2
   const shown =

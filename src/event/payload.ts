@@ -5,6 +5,7 @@
  * @module
  */
 
+import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import { PLAIN_TEXT, isRecord } from '../core/json.ts'
@@ -72,9 +73,7 @@ const frameEnd = ({ suffix, sentAt }: Frame, now: number): string =>
 export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(frameEnd(frame, 0))
 
-/**
- * Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. @inline
- */
+/** Why a batch closed. Only the client says `retry`: of messages that were sent before. @inline */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
 
 /** Data beside an event. @inline */
@@ -87,7 +86,8 @@ export const metaOf = (ask: () => unknown, failed: (error: unknown) => void): Me
   try {
     const meta = ask()
     if (meta === undefined) return undefined
-    if (!isMeta(meta)) throw new TypeError('meta must answer an object of texts')
+    ignoreRejection(meta)
+    if (!isMeta(meta) || isPromiseLike(meta)) throw new TypeError('meta must answer an object of texts')
     const copy = { ...meta }
     if (metaBytes({ meta: copy }) > MAX_META) throw new RangeError('meta answered more than 1,024 bytes')
     return copy

@@ -18,9 +18,7 @@ import { postTo, type Posting } from './post.ts'
 export interface IngestionOptions extends RequestOptions {
   /** Milliseconds for a whole request: name look-up, connection, TLS, headers and body. Default 10,000. */
   readonly timeout?: number
-  /**
-   * Whether requests keep the process alive. Default true; false for a program that drains before its end.
-   */
+  /** Whether requests keep the process alive. Default true; false for one that drains before its end. */
   readonly holds?: boolean
 }
 

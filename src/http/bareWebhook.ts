@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { ignoreRejection } from '../core/awaitable.ts'
 import type { Fields } from '../core/json.ts'
 import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
@@ -85,6 +86,7 @@ export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
         const given = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(id)]
         if (standardSecret === undefined) return given
         const secrets = typeof standardSecret === 'function' ? standardSecret() : standardSecret
+        ignoreRejection(secrets)
         const headers = standardHeadersOf(secrets, inHeader(id), body, clockOf(attempt).now())
         return [...given, ...Object.entries(headers).flat()]
       },

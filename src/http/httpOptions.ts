@@ -61,7 +61,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 ])
 
 /** The fault of a header name. Names in `taken` cannot be set either. */
-const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
+export const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
   if (!HEADER_NAME.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
   const folded = name.toLowerCase()
   const isFolded = (each: string): boolean => each.length === name.length && each.toLowerCase() === folded
@@ -75,8 +75,8 @@ const valueFault = (value: unknown): string | undefined => {
     : 'must be visible ASCII, with no line break, and with no space at its beginning or end'
 }
 
-const faultsAt = (path: string, ...messages: ReadonlyArray<string | undefined>): ReadonlyArray<Fault> =>
-  messages.flatMap((message) => (message === undefined ? [] : [{ path, message }]))
+export const faultsAt = (path: string, ...said: ReadonlyArray<string | undefined>): ReadonlyArray<Fault> =>
+  said.flatMap((message) => (message === undefined ? [] : [{ path, message }]))
 
 /** The name of a header that a sink sets. `taken`: other names of the sink. */
 export const headerNameOption = (taken: ReadonlyArray<string> = []): Option<string> =>
@@ -141,8 +141,8 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefi
   // Not `URL.canParse`: in Node 20 it refuses accents when it is compiled, after some thousand calls.
   const parsed = valueOr(undefined, () => new URL(url))
   if (parsed === undefined) return ['is not a URL: it must look like https://receiver.example/hook']
-  const { protocol, username, password, hostname } = parsed
-  if (protocol !== 'http:' && protocol !== 'https:') return ['must begin with http:// or https://']
+  const { username, password, hostname } = parsed
+  if (!/^https?:\/\/[^/?#]/i.test(url)) return ['must begin with http:// or https://']
   if (hostname.length > MAX_HOST) return [`must have a host of at most ${String(MAX_HOST)} characters`]
   const rules = decodeOptions(egressOption, egress)
   const reason = guardOf(isLeft(rules) ? 'network' : rules.right).host(hostname)

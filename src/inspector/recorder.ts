@@ -54,13 +54,12 @@ type PartStats = Totals & { readonly refused: number; readonly oldest?: number }
 export const percentile = (sorted: ArrayLike<number>, share: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
 
-const EVENT_TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
+const TYPES = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
 /** The kind is in the first bytes of the text of an item: to read `items` would parse it. */
 const kindIn = (text: unknown): string => {
   if (typeof text !== 'string') return ''
   const from = text.startsWith('{"type":"') ? 9 : text.startsWith('{"version":1,"type":"') ? 21 : text.length
-  for (const kind of EVENT_TYPES)
-    if (text.startsWith(kind, from) && text[from + kind.length] === '"') return kind
+  for (const kind of TYPES) if (text.startsWith(kind, from) && text[from + kind.length] === '"') return kind
   return ''
 }
 const idOf = (item: unknown): string => {

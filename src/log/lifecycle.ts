@@ -30,8 +30,7 @@ export const guardedStream = <T>(inner: Observable<T>, report: OnError): Observa
     const next = (value: T): unknown => given.next?.(value)
     return inner.subscribe({
       next: (value) => callSafely(next, value, report),
-      error: (failure: unknown) =>
-        callSafely((each: unknown) => (given.error ?? report)(each), failure, report),
+      error: (fault: unknown) => callSafely((each: unknown) => (given.error ?? report)(each), fault, report),
       complete: () => callSafely(() => given.complete?.(), undefined, report),
     })
   }

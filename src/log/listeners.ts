@@ -9,8 +9,7 @@ import { toLogger, type Logger } from './logger.ts'
 /** Looked up once: a look-up for each message can be measured. */
 const channels: Partial<Record<LogEvent['_tag'], Channel>> = {}
 
-const channelOf = (tag: LogEvent['_tag']): Channel =>
-  (channels[tag] ??= diagnostics.channel(channelName(tag)))
+const channelOf = (of: LogEvent['_tag']): Channel => (channels[of] ??= diagnostics.channel(channelName(of)))
 
 /** The name of `headrace:notAccepted` before it was renamed, until 1.0. */
 const refused = diagnostics.channel('headrace:refused')

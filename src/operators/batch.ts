@@ -117,13 +117,10 @@ interface Form<V, M, A, B> {
 const publishAsClosed =
   ({ now }: Clock) =>
   (items: ReadonlyArray<unknown>): void => {
-    for (const item of items)
-      channel({ _tag: 'NotAccepted', at: now(), from: 'batch', refusal: closed(item) })
+    for (const one of items) channel({ _tag: 'NotAccepted', at: now(), from: 'batch', refusal: closed(one) })
   }
 
-/**
- * Asks a function of the host about an item. An error, or an answer that is not `wanted`, costs that item.
- */
+/** Asks a function of the host about an item. An error, or an answer not `wanted`, costs that item. */
 const asking =
   <A, T>(name: string, f: (item: A) => T, wanted: string, isRight: (answer: T) => boolean) =>
   (item: A, member: unknown): Either<Unfit, T> => {

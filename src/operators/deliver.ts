@@ -1,4 +1,4 @@
-import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
+import { Observable, Subject, Subscription, defer, isObservable, take, takeUntil, tap } from 'rxjs'
 import { isLeft, left, type Either } from '../core/either.ts'
 import { whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { answerOn, lastFailureOf, STORED, type SourceAnswer } from '../core/carry.ts'
@@ -13,7 +13,7 @@ import { invalid, isRefusal, notStored, type Fault, type Refusal } from '../core
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
-import { isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
+import { inUse, isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
 import { one, type Shape } from '../outbox/take.ts'
@@ -96,9 +96,6 @@ const shape = {
 /** Lefts that a deliver reported: another one may receive them too. */
 const reportedLefts = new WeakSet<object>()
 
-/** Outboxes that a deliver works on. */
-const inUse = new WeakSet<object>()
-
 const IN_USE =
   'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use ' +
   'one deliver with route({ keyOf, open }) for several sinks'
@@ -126,7 +123,8 @@ const runRelay = <L, P, D>(
       return
     }
     inUse.add(outbox)
-    subscriber.add(() => inUse.delete(outbox))
+    const use = new Subscription(() => inUse.delete(outbox))
+    subscriber.add(use)
     const stopped = new Subject<void>()
     let state: 'open' | 'completed' | 'stopped' | { readonly error: unknown } = 'open'
     /** Items for which the outbox has not answered yet. */
@@ -171,7 +169,7 @@ const runRelay = <L, P, D>(
         work.report({ _tag: 'Defect', at: work.now(), from: name, where: 'outbox', error })
       }
       // Before the end, because its subscriber may subscribe again at once.
-      inUse.delete(outbox)
+      use.unsubscribe()
       if (state === 'completed') subscriber.complete()
       else subscriber.error(state.error)
     }
@@ -180,14 +178,13 @@ const runRelay = <L, P, D>(
       work.flush('end')
       endIfDone()
     }
-    const reportLeft = (ended: unknown): void => {
-      if (!isRecord(ended) || reportedLefts.has(ended)) return
+    const reportLeft = (end: unknown): void => {
+      if (!isRecord(end) || reportedLefts.has(end)) return
       const at = work.now()
-      if (isRefusal(ended)) work.report({ _tag: 'NotAccepted', at, from: name, refusal: ended })
-      else if (ended['_tag'] === 'Skipped')
-        work.report({ _tag: 'Skipped', at, from: name, item: ended['item'] })
+      if (isRefusal(end)) work.report({ _tag: 'NotAccepted', at, from: name, refusal: end })
+      else if (end['_tag'] === 'Skipped') work.report({ _tag: 'Skipped', at, from: name, item: end['item'] })
       else return
-      reportedLefts.add(ended)
+      reportedLefts.add(end)
     }
     const answered = (refusal: Refusal | undefined, answer: SourceAnswer | undefined): void => {
       enqueuing--
@@ -290,22 +287,20 @@ export const deliver: Deliver = <S>(
   options: DeliverOptions & { readonly outbox?: Outbox<S>; readonly batch?: BulkOptions<never> } = {},
 ) => {
   assertSink('deliver', sink)
-  const checked = checkOptions('options of deliver', strict(shape), options)
-  const { batch, maxInFlight } = checked
+  const all = checkOptions('options of deliver', strict(shape), options)
+  const { batch, maxInFlight } = all
   return <L, P extends S>(from: EitherSource<L, P | NeededFor<S>>): Observable<L | Refusal | Outcome<P>> => {
     // The overloads of `Deliver` allow an outbox only where P is S, and `batch` only where S is a list of P.
     const given = options.outbox as Outbox<P> | undefined
     // No value is a Hint.
     const items$ = from as ObservableEither<L, P>
     if (batch === undefined)
-      return defer(() =>
-        runRelay(items$, sink, given ?? memoryOutbox<P>(), one(maxInFlight), undefined, checked),
-      )
+      return defer(() => runRelay(items$, sink, given ?? memoryOutbox<P>(), one(maxInFlight), undefined, all))
     const bulkSink = sink as Sink<unknown> as Sink<ReadonlyArray<P>>
     const sizeOf = (batch.sizeOf ?? byteLengthOf) as (item: P) => number
     const how = lists(batch, maxInFlight, sizeOf)
     return defer(() =>
-      runRelay(items$, bulkSink, given ?? memoryOutbox<P>({ sizeOf: how.sizeOf }), how, sizeOf, checked),
+      runRelay(items$, bulkSink, given ?? memoryOutbox<P>({ sizeOf: how.sizeOf }), how, sizeOf, all),
     )
   }
 }

@@ -105,9 +105,7 @@ export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => 
  * // => { _tag: 'Right', right: 2 }
  * // => { _tag: 'Left', left: '5 is odd' }
  */
-export const flatMapRight = <A, B, More>(
-  change: (item: A) => Either<More, B>,
-): OnRight<A, B, More | Threw> => {
+export const flatMapRight = <A, B, L>(change: (item: A) => Either<L, B>): OnRight<A, B, L | Threw> => {
   const f = functionOf('flatMapRight', change)
   return overRight('flatMapRight', (item) => {
     const answer = notPromise(f(item))

@@ -48,6 +48,7 @@ export const closeRelay = async <A, D>(
   const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
 
   relay.stopAccepting()
+  if (starting === 0) relay.stopStarting()
   const isIdle = (): boolean => isWorkDone() && relay.running() === 0
   await until(clock, changes$, starting, isWorkDone)
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.

@@ -27,10 +27,7 @@ type Changing = {
   -readonly [K in 'now' | 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil']: Moment[K]
 }
 
-export interface DeliveriesOptions<A, D> extends Pick<
-  LedgerOptions<A>,
-  'clock' | 'name' | 'onEvent' | 'hears'
-> {
+export interface SendOptions<A, D> extends Pick<LedgerOptions<A>, 'clock' | 'name' | 'onEvent' | 'hears'> {
   readonly sink: Sink<D>
   readonly shape: Shape<A, D>
   readonly retry: RetryPolicy
@@ -97,7 +94,7 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
  * @param ended nothing of a delivery runs any more, and no other one does if a delivery is no batch
  */
 export const deliveries = <A, D>(
-  options: DeliveriesOptions<A, D>,
+  options: SendOptions<A, D>,
   own: OwnContext,
   at: Changing,
   save: (write: Write<A>) => void,
@@ -105,7 +102,7 @@ export const deliveries = <A, D>(
 ) => {
   const { sink, shape, retry, clock, random, name: from = 'deliver' } = options
   const { onEvent: log = constVoid, hears = () => true } = options
-  const { toItem, isBatch, maxHold, attempted } = shape
+  const { toItem, isBatch, maxHold } = shape
   const now = steady(clock)
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
@@ -158,7 +155,6 @@ export const deliveries = <A, D>(
     tell(delivery, end, verdict)
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
-    attempted?.()
     if (isLeft(verdict)) settleFailed(delivery, verdict, time)
     else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }

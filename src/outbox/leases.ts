@@ -144,8 +144,7 @@ export const leases = <A>(
     /** Holds entries until their delivery. Answers those of other items, which are not held. */
     hold: (entries: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
       const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
-      if (found !== entries)
-        book.storeFailed(new TypeError('the outbox handed out something that is no entry'))
+      if (found !== entries) book.storeFailed(new TypeError('the outbox handed out what is no entry'))
       const isRetries = asked.retriesOnly === true
       book.leased(found)
       let strangers: ReadonlyArray<Entry<A>> = NONE

@@ -226,6 +226,9 @@ const REQUIRED = [
   'close',
 ] as const
 
+/** Outboxes on which a part works: for ever, because it closes them; a `deliver` until it ends. */
+export const inUse = new WeakSet<object>()
+
 /** Whether a value has the functions of an outbox. */
 export const isOutbox = (value: unknown): value is Outbox<unknown> => hasFunctions(value, REQUIRED)
 
@@ -242,9 +245,7 @@ const CUT = retryable('closed', { detail: 'its attempt was cut by the close; it 
 /** The outcome of an entry that is handed back undelivered. `isCut`: its attempt got no verdict. */
 export const abandonedOf = <A>({ item, progress }: Entry<A>, isCut = false): Outcome<A> => {
   const { attempts = 0, lastFailure } = progress ?? {}
-  return isCut
-    ? abandoned(item, attempts + 1, carried(lastFailure, CUT))
-    : abandoned(item, attempts, lastFailure)
+  return abandoned(item, attempts + Number(isCut), isCut ? carried(lastFailure, CUT) : lastFailure)
 }
 
 /** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */

@@ -20,7 +20,7 @@ import { onceSoon, ownContext } from '../core/ownContext.ts'
 import { closed, type Closed, type Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { lateEnd } from './decide.ts'
-import { deliveries, type DeliveriesOptions } from './deliveries.ts'
+import { deliveries, type SendOptions } from './deliveries.ts'
 import { UNKNOWN, leases, startOf } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
 import { STORE_RETRY_DELAY, opening, storeLimit, type StoreLimit } from './storeLimit.ts'
@@ -28,7 +28,7 @@ import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Outbox } 
 import { isAcks, storeWrites, type Write } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
 
-export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {
+export interface RelayOptions<A, D = A> extends LedgerOptions<A>, SendOptions<A, D> {
   readonly outbox: Outbox<A>
   /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
   readonly isSynchronous?: boolean

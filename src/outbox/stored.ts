@@ -30,9 +30,7 @@ export const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
 interface About {
   readonly firstAttemptAt?: number | undefined
   readonly progress?: Progress | undefined
-  /**
-   * Of a dead letter: its entry's id, the time of its end, and its outcome, whose item is the record's body.
-   */
+  /** Of a dead letter: its entry's id, the time of its end, its outcome. Its item is the record's body. */
   readonly id?: string
   readonly at?: number
   readonly outcome?: Omit<Outcome<unknown>, 'item'>

@@ -80,8 +80,6 @@ export interface Shape<A, D> {
   readonly isBatch: boolean
   /** The longest pause that the receiver may ask for with `Retry-After`, for all entries; 0 for none. */
   readonly maxHold: number
-  /** Called at the verdict of each attempt. */
-  readonly attempted?: () => void
 }
 
 const waitUntil = (until: number): Next => ({ do: 'wait', until })

@@ -225,8 +225,7 @@ export const showDuration = (ms: number): string => {
 }
 
 /** A combined policy inside a cap or a jitter stands in parentheses. */
-const bracketed = (policy: RetryPolicy): string =>
-  parts(policy).length > 1 ? `(${show(policy)})` : show(policy)
+const bracketed = (each: RetryPolicy): string => (parts(each).length > 1 ? `(${show(each)})` : show(each))
 
 /** The parts that stand side by side, in words. `always` adds nothing, so it is not shown beside others. */
 const parts = (policy: RetryPolicy): ReadonlyArray<string> => {

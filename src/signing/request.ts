@@ -27,9 +27,7 @@ export interface WebBody {
   }
 }
 
-/**
- * The used part of Node's `IncomingMessage`: node:http, Express, Koa's `ctx.req`, Fastify's `request.raw`.
- */
+/** The used part of Node's `IncomingMessage`: of Express, Koa's `ctx.req`, Fastify's `request.raw`. */
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Whether something has read from it. */
@@ -178,8 +176,7 @@ export const verifyRequest = async (
       isWebRequest(request) ? request.headers.get(name) : request.headers[name]
     const standard = STANDARD_HEADERS.map(header)
     // A key that is there counts, also if it is undefined: an unset variable must not turn a check off.
-    const isOld =
-      migrating === true && 'secrets' in keys && (standard[2] === undefined || standard[2] === null)
+    const isOld = migrating === true && 'secrets' in keys && (standard[2] ?? undefined) === undefined
     const by = 'standardSecrets' in keys && !isOld ? 'webhook-signature' : 'X-Signature'
     const verifier =
       by === 'X-Signature'

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { ignoreRejection } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -140,6 +141,7 @@ export const signerSource = (source: SecretSource): (() => Signer) => {
   return () => {
     const secret = ask()
     if (signer !== undefined && secret === last) return signer
+    ignoreRejection(secret)
     signer = signerOf(secret)
     last = secret
     return signer

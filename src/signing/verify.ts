@@ -64,9 +64,7 @@ export interface VerifiedRequest extends Verified {
 export const failed = (reason: MismatchReason, explanation: string): Either<Mismatch, never> =>
   left({ _tag: 'Mismatch', reason, explanation })
 
-/**
- * Only this form is compared: `timingSafeEqual` throws on other lengths, and hex decoding drops a bad tail.
- */
+/** Only this form is compared: `timingSafeEqual` throws on other lengths; hex decoding drops bad tails. */
 const SIGNATURE = /^[0-9a-f]{40}$/
 
 /** Finds the secret that signed a body. */

@@ -80,9 +80,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   /** Given again if all fail as before: thousands of items with the same failure share one verdict. */
   let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
 
-  /**
-   * Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer.
-   */
+  /** Whether an earlier answer stands: the sink took the item, refused it, or asked to wait longer. */
   const isSettled = (answer: Verdict, at: number): boolean =>
     answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > at
 
@@ -113,9 +111,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       let verdict: Verdict | undefined
       let isOver = false
 
-      /**
-       * A sink's own last failure, and the shared work. A spread doubles the time of a delivery (measured).
-       */
+      /** A sink's own last failure, and the shared work. A spread doubles the time of a delivery. */
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined

@@ -34,8 +34,7 @@ interface Shared {
 
 const duplicate = (receipt: Receipt): Verdict => right({ ...receipt, duplicate: true })
 
-const asDuplicate = (verdict: Verdict): Verdict =>
-  verdict._tag === 'Right' ? duplicate(verdict.right) : verdict
+const asDuplicate = (each: Verdict): Verdict => (each._tag === 'Right' ? duplicate(each.right) : each)
 
 /**
  * Delivers items of the same key once. A repeat of an item that was delivered less than `keyTimeout`

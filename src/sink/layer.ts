@@ -159,8 +159,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   // The entry of this very function: it takes the items that the function takes.
   const start = starts.get(deliver) as Subscribe<A> | undefined
   const subscribe = holding<A>((item, attempt, observer) => {
-    const wrong = (what: string): void =>
-      observer.error(new TypeError(`the sink ${sink.name} emitted ${what}`))
+    const wrong = (it: string): void => observer.error(new TypeError(`the sink ${sink.name} emitted ${it}`))
     let hasVerdict = false
     const subscription = sink.deliver(item, attempt).subscribe({
       next: (verdict) => {

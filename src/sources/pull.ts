@@ -17,7 +17,8 @@ export interface PullOptions<R> {
   /**
    * The number of items that this output ends. Default: the members of a batch and of its outcome or refusal,
    * and 1 for everything else. With batches the window must hold a batch, or each batch waits for its delay.
-   * After `splitRight` give the share of a part, such as 0.5, or use `acknowledged`, which counts the parts.
+   * After `splitRight` each part would give back a whole item, and the window would bound nothing: use
+   * `acknowledged`, which counts the parts, or give their share, such as 0.5, if it is always the same.
    */
   readonly creditOf?: (output: R) => number
   /**
@@ -116,7 +117,8 @@ export const pull = <T, R>(
       if (!Number.isFinite(credit))
         throw new TypeError(`pull: creditOf must answer a number, got ${kindOf(credit)}`)
       inPipeline -= credit
-      if (inPipeline < 0 && !hasSurplus) {
+      // Shares such as 1/9 do not add up to 1.
+      if (inPipeline < -1e-6 && !hasSurplus) {
         hasSurplus = true
         defect('pull', new Error(SURPLUS))
       }
@@ -169,6 +171,7 @@ export const pull = <T, R>(
         }
       } catch (error) {
         failure = { error }
+        if (isOver) defect('pull: the source', error)
       }
       isOver = true
       items.complete()

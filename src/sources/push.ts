@@ -2,10 +2,11 @@
 import { left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, tooLarge, type Closed, type Full, type TooLarge } from '../core/refusal.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
-import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { checkOptions, clockOption, func, oneOf, optional, strict } from '../core/options.ts'
+import { wholeNumber, withDefault } from '../core/options.ts'
 import { abandoned, dropped, type Abandoned, type Dropped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { callSafely } from '../log/listeners.ts'
+import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { waitForRoom } from './waitForRoom.ts'
 
@@ -24,7 +25,7 @@ export interface PushOptions<T> {
   readonly overflow?: 'error' | 'dropNewest' | 'dropOldest'
   /** Receives each accepted item without a reader: it was dropped, or it waited when the reader stopped. */
   readonly onDropped?: (outcome: Dropped<T> | Abandoned<T>) => void
-  /** Receives a `Defect` when `onDropped` throws. */
+  /** Receives a `Defect` when `onDropped` throws; the debug log and the channels do too. */
   readonly onEvent?: Listener
   readonly clock?: Clock
 }
@@ -62,9 +63,14 @@ export interface Push<T> extends AsyncIterable<T, undefined, undefined> {
   readonly stats: () => PushStats
 }
 
-const pushBounds = strict({
+const pushOptions = strict({
   maxCount: withDefault(wholeNumber('items', 1), 10_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 32 * 1024 * 1024),
+  sizeOf: optional(func()),
+  overflow: withDefault(oneOf('error', 'dropNewest', 'dropOldest'), 'error'),
+  onDropped: optional(func()),
+  onEvent: optional(func<Listener>()),
+  clock: withDefault(clockOption, systemClock),
 })
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
@@ -75,7 +81,7 @@ const TAKEN: Either<never, void> = right(undefined)
  * code. RxJS has no backpressure, so a `Subject` would queue without bound; `pull(source, pipeline)` reads
  * this queue only as fast as the pipeline ends its items.
  *
- * @throws ConfigError if a bound is not a whole number of at least 1.
+ * @throws ConfigError if an option is wrong or unknown.
  *
  * @example
  * import { push } from 'headrace/sources/push'
@@ -91,8 +97,9 @@ const TAKEN: Either<never, void> = right(undefined)
  * // => b
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
-  const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock, ...given } = options
-  const { maxCount: maxCount, maxBytes } = checkOptions('push options', pushBounds, given)
+  const { maxCount, maxBytes, overflow, onEvent, clock } = checkOptions('push options', pushOptions, options)
+  const { sizeOf = () => 0, onDropped } = options
+  const tell = listeners({ logger: false, ...(onEvent && { onEvent }) })
   const limits = { maxCount, maxBytes }
   const held = queue<{ readonly item: T; readonly size: number }>()
   const readers = queue<(result: IteratorResult<T, undefined>) => void>()
@@ -118,7 +125,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const report = (outcome: Dropped<T> | Abandoned<T>): void => {
     if (onDropped === undefined) return
     callSafely(onDropped, outcome, (error) =>
-      onEvent?.({ _tag: 'Defect', at: clock.now(), from: 'push', where: 'push.onDropped', error }),
+      tell({ _tag: 'Defect', at: clock.now(), from: 'push', where: 'push.onDropped', error }),
     )
   }
 

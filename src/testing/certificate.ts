@@ -33,8 +33,7 @@ const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'))
 const version3 = der(0xa0, der(0x02, [2]))
 const yes = der(0x01, [0xff])
 const authority = sequence(oid('551d13'), yes, der(0x04, sequence(yes)))
-const hosts = (...names: ReadonlyArray<Buffer>): Buffer =>
-  sequence(oid('551d11'), der(0x04, sequence(...names)))
+const hosts = (...all: ReadonlyArray<Buffer>): Buffer => sequence(oid('551d11'), der(0x04, sequence(...all)))
 const forName = (name: string): Buffer => hosts(der(0x82, name))
 const loopback = hosts(der(0x82, 'localhost'), der(0x87, [127, 0, 0, 1]))
 
@@ -84,7 +83,5 @@ const make = (): TestCertificates => {
 
 let certificates: TestCertificates | undefined
 
-/**
- * A test authority and certificates that are right, or wrong in one way. Made once a process; never stored.
- */
+/** A test authority, and certificates right or wrong in one way. Made once a process; never stored. */
 export const testCertificates = (): TestCertificates => (certificates ??= make())

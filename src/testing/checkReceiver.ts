@@ -40,9 +40,7 @@ export interface ReceiverReport {
   readonly kept: boolean
   /** In the order of the vectors. */
   readonly results: ReadonlyArray<VectorResult>
-  /**
-   * For people: request, expectation, answer and reason of each failed vector; and a last line that counts.
-   */
+  /** For people: request, expectation, answer, reason of each failed vector; and a last line that counts. */
   readonly text: string
 }
 

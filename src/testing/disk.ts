@@ -63,8 +63,7 @@ interface File {
   synced: Buffer | undefined
 }
 
-const diskError = (code: string, path: string): Error =>
-  Object.assign(new Error(`${code}: ${path}`), { code })
+const diskError = (code: string, at: string): Error => Object.assign(new Error(`${code}: ${at}`), { code })
 
 /**
  * A disk in memory for tests of stores: its faults are data, its time is that of the clock, and it can crash.
@@ -103,8 +102,7 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
     const crashesBefore = crashes
     tell(`${String(number)} ${what} ${path}`)
     try {
-      if (faults.some((fault) => fault.do === 'fail' && fault.operation === number))
-        throw diskError('EIO', path)
+      if (faults.some((each) => each.do === 'fail' && each.operation === number)) throw diskError('EIO', path)
       return act()
     } catch (error) {
       tell(`${String(number)} fails: ${String(error)}`)

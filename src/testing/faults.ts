@@ -14,9 +14,7 @@ type Headers = Readonly<Record<string, string>>
 export type Misbehaviour =
   /** An answer; 200 at once is a healthy receiver. */
   | { readonly do: 'status'; readonly code: number; readonly after?: number; readonly headers?: Headers }
-  /**
-   * Interim answers at once (default: one 103), and the answer after `after` ms, or never without a `code`.
-   */
+  /** Interim answers at once (default: one 103), the answer after `after` ms, or never without a `code`. */
   | {
       readonly do: 'interim'
       readonly codes?: ReadonlyArray<100 | 102 | 103>

@@ -151,8 +151,12 @@ it('--forward-to passes on bytes and signature, and answers as it is answered; n
   expect(String(received[0]?.body)).toBe(spaced)
   const nowhere = await opened(['--forward-to', 'http://127.0.0.1:9/'])
   expect(await nowhere.post('/', body)).toBe(502)
-  const bad = await headrace(['listen', '0', '--forward-to', 'ftp://a/'])
-  expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('--forward-to must be a URL')])
+  nowhere.signal()
+  expect((await nowhere.ended).stderr).toContain('--forward-to could not be reached: fetch failed: bad port')
+  for (const url of ['ftp://a/', 'http://u:p@a/']) {
+    const bad = await headrace(['listen', '0', '--forward-to', url])
+    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('--forward-to must be a URL')])
+  }
 })
 
 it.each([

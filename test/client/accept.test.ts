@@ -104,6 +104,20 @@ it.each(['dropOldest', 'dropNewest'] as const)(
   },
 )
 
+it('lets one caller in for each place, in their order', async () => {
+  const world = open({ maxCount: 20, size: 5 }, () => ({ verdict: yes, after: 2 }))
+  const answers: unknown[] = []
+  const produce = async (name: string): Promise<void> => {
+    for (const id of many(20)) {
+      await world.client.ready()
+      answers.push(world.client.track(event(`${name} ${id}`))._tag)
+    }
+  }
+  for (const name of many(10)) void produce(name)
+  await world.clock.advance(60_000)
+  expect(answers).toEqual(Array(200).fill('Right'))
+})
+
 describe('a queue that is smaller than a batch', () => {
   const produced = async (world: World, count: number): Promise<number> => {
     let at = -1

@@ -66,6 +66,11 @@ describe('close', () => {
     short.client.track(event('a'))
     expect((await short.client.close({ timeout: 1_000 })).abandoned.map(({ id }) => id)).toEqual(['a'])
     expect(short.requests()).toEqual(['0 a'])
+    const never = open({ size: 1 }, () => ({ after: 60_000, verdict: yes }))
+    never.client.track(event('a'))
+    await never.clock.run(never.client.close({ timeout: 0 }))
+    // The attempt that was cut counts.
+    expect(never.client.stats()).toMatchObject({ batches: 1, attempts: 1, requests: 1 })
   })
 
   it('closes only a sink of its own, and completes outcomes$', async () => {

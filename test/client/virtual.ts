@@ -51,9 +51,7 @@ export const open = (
     told,
     /** When each request started, and the ids in it: `0 a,b`. */
     requests: () =>
-      sink.calls.map(
-        ({ startedAt, item }) => `${String(startedAt)} ${item.members.map(({ id }) => id).join()}`,
-      ),
+      sink.calls.map(({ startedAt, item }) => `${startedAt} ${item.members.map(({ id }) => id).join()}`),
     ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
     defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
   }

@@ -45,9 +45,9 @@ describe('traitNamesOf', () => {
 
 describe('audienceSync and computedTrait', () => {
   it('list wrong options, all at once', () => {
-    const wrong = { name: '—', previous: 'ann' } as never
-    expect(faultPaths(() => audienceSync(wrong))).toEqual(['name', 'previous'])
-    expect(faultPaths(() => computedTrait(wrong))).toEqual(['name', 'previous'])
+    const wrong = { name: '—', previous: 'ann', prevoius: [] } as never
+    expect(faultPaths(() => audienceSync(wrong))).toEqual(['name', 'previous', 'prevoius'])
+    expect(faultPaths(() => computedTrait(wrong))).toEqual(['name', 'previous', 'prevoius'])
     expect(() => computedTrait({ name: 'x', previous: ['ann'] as never })).toThrow(TypeError)
     expect(faultPaths(() => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }]))).toEqual([
       '[1].name',
@@ -65,9 +65,7 @@ describe('audienceSync and computedTrait', () => {
     states.next(['bob'])
     // A caller without types.
     states.next(state as never)
-    expect(seen).toEqual([
-      'bob',
-      'TypeError: audienceSync: a state must be an iterable of user ids, such as a Set',
-    ])
+    const words = 'audienceSync: a state must be an iterable of user ids, such as a Set'
+    expect(seen).toEqual(['bob', `TypeError: ${words}`])
   })
 })

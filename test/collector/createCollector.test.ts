@@ -74,9 +74,7 @@ it('whenFull: refuse counts events that are still being written to the folder', 
   const { url } = await failing()
   const collector = openFolders(newFolder(), url, ['a'], { whenFull: 'refuse' }, 10)
   const answers = await Promise.all(
-    [0, 8].map((from) =>
-      postTracks(collector, ...Array.from({ length: 8 }, (_, at) => `m${String(from + at)}`)),
-    ),
+    [0, 8].map((from) => postTracks(collector, ...Array.from({ length: 8 }, (_, at) => `m${from + at}`))),
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 503])
   expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })

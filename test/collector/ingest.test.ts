@@ -44,9 +44,8 @@ describe('a message', () => {
     expect(await at({})).toBe(NOW)
     expect(await at({ originalTimestamp: then })).toBe(then)
     expect(await at({ originalTimestamp: then, timestamp: null })).toBe(then)
-    expect(await at({ originalTimestamp: then, timestamp: '2021-01-01T00:00:00Z' })).toBe(
-      '2021-01-01T00:00:00.000Z',
-    )
+    const later = '2021-01-01T00:00:00.000Z'
+    expect(await at({ originalTimestamp: then, timestamp: '2021-01-01T00:00:00Z' })).toBe(later)
     expect(await at({ originalTimestamp: 'never' })).toBeUndefined()
     expect(await at({ originalTimestamp: null })).toBe(NOW)
   })
@@ -208,12 +207,15 @@ describe('a deletion', () => {
     expect(await collector.requestDeletion('u')).toEqual({ _tag: 'Right', right: { notifications: 3 } })
     const right = { notifications: 1 }
     expect(await collector.requestDeletion('u', { sources: ['off'] })).toMatchObject({ right })
-    const wrong = async (userId: string, path: string, sources = ['web']): Promise<void> =>
-      expect(await collector.requestDeletion(userId, { sources })).toMatchObject({
+    const wrong = async (userId: string, path: string, sources: unknown = ['web'], more = {}) =>
+      expect(await collector.requestDeletion(userId, { sources, ...more } as never)).toMatchObject({
         left: { _tag: 'Invalid', faults: [{ path }] },
       })
     await wrong('u', 'sources[1]', ['web', 'x'])
     await wrong('', 'userId')
+    await wrong('u', 'sources', 'web')
+    await wrong('u', 'sources', ['web'], { sources: undefined })
+    await wrong('u', 'source', ['web'], { source: ['web'] })
     collector.disable('Own')
     expect(await collector.requestDeletion('u')).toMatchObject({ right: { notifications: 0 } })
     expect(sink.items()).toHaveLength(4)

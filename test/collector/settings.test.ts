@@ -54,6 +54,14 @@ describe('the settings of a collector', () => {
     ['no sink', withDestination({ webhooks: undefined, sink: {} }), ['destinations[0].sink']],
     ['webhooks and a sink', withDestination({ sink: memory() }), ['destinations[0]']],
     ['neither webhooks nor a sink', withDestination({ webhooks: undefined }), ['destinations[0]']],
+    [
+      'a header of a standard secret',
+      withDestination({
+        standardSecret: [`whsec_${Buffer.alloc(24, 1).toString('base64')}`],
+        webhooks: [{ url: 'http://a.example', headers: { 'webhook-id': '1' } }],
+      }),
+      ['destinations[0].webhooks[0].headers.webhook-id'],
+    ],
     ['one folder for two destinations', inOneFolder, ['destinations[1].outbox.path']],
     ['an undefined secret', withDestination({ sharedSecret: undefined }), ['destinations[0].sharedSecret']],
     ['no folder', withDestination({ outbox: 'x' }), ['destinations[0].outbox']],

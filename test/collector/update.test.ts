@@ -47,6 +47,20 @@ describe('update of a collector', () => {
     expect([totals.accepted, totals.delivered, abandoned['Next']]).toEqual([2, 2, []])
   })
 
+  it('routes a request that it overtakes as at its start', async () => {
+    const to = { name: 'Own', sources: ['web', 'app'], sink: memory() }
+    let made = 0
+    const newId = (): string => {
+      if (++made === 10) collector.update({ sources: [app], destinations: [{ ...to, sources: ['app'] }] })
+      return `m${String(made)}`
+    }
+    const collector = open({ sources: [web, app], destinations: [to] }, { newId })
+    const batch = Array.from({ length: 20 }, () => ({ type: 'track', userId: 'u', event: 'Seen' }))
+    expect((await ask(collector, '/v1/batch', { batch })).status).toBe(200)
+    expect(collector.stats()).toMatchObject({ accepted: 20, unrouted: 0 })
+    expect(await collector.idle()).toMatchObject({ delivered: 20 })
+  })
+
   it('changes sources, write keys and connections', async () => {
     const sink = memory()
     const all = { name: 'All of it', sources: ['web', 'app'], sink }

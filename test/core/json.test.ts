@@ -26,12 +26,10 @@ const piece = fc.oneof(
   fc.string({ maxLength: 3, unit: character }),
 )
 
-const edited = fc
-  .tuple(valid, fc.nat({ max: 200 }), fc.nat({ max: 2 }), piece)
-  .map(([text, where, cut, put]) => {
-    const at = where % (text.length + 1)
-    return text.slice(0, at) + put + text.slice(at + cut)
-  })
+const edited = fc.tuple(valid, fc.nat(200), fc.nat(2), piece).map(([text, where, cut, put]) => {
+  const at = where % (text.length + 1)
+  return text.slice(0, at) + put + text.slice(at + cut)
+})
 
 it('finds a fault exactly where JSON.parse does not accept the text', () =>
   fc.assert(fc.property(edited, (text) => same(jsonFault(text) === undefined, isJson(text)))))

@@ -20,12 +20,10 @@ const shape = {
   overflow: optional(oneOf('error', 'dropOldest')),
   clock: optional(methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')),
   key: optional(func<(item: string) => string>()),
-  drain: optional(
-    anyOf<boolean | number>('must be true, false or a number of ms', flag, wholeNumber('ms', 1)),
-  ),
+  drain: optional(anyOf<boolean | number>('must be true, false or a number', flag, wholeNumber('ms', 1))),
   hooks: optional(
     list('entries', 1, 2, hook, (all) =>
-      all[0]?.url === all[1]?.url ? [{ path: '[1].url', message: 'is the same as hooks[0].url' }] : [],
+      1 in all && all[0]?.url === all[1].url ? [{ path: '[1].url', message: 'is that of hooks[0]' }] : [],
     ),
   ),
 }
@@ -58,7 +56,7 @@ describe('decodeOptions', () => {
       'overflow must be one of error, dropOldest, not "wait"',
       'clock must be a Clock, an object with now, monotonic, schedule, not an object',
       'key must be a function, not a number',
-      'drain must be true, false or a number of ms',
+      'drain must be true, false or a number',
       'hooks must have 1 to 2 entries, not 3',
       'hooks[0].url must be a string that is not empty, not an empty one',
       'hooks[0].secret is undefined: set it, or leave the key out',
@@ -72,7 +70,7 @@ describe('decodeOptions', () => {
   it('applies the rule of a list or a record only to values that are right by themselves', () => {
     const same = { url: 'x' }
     expect(faultsOf(options, { name: 'a', hooks: [same, same] })).toStrictEqual([
-      'hooks[1].url is the same as hooks[0].url',
+      'hooks[1].url is that of hooks[0]',
     ])
     const least = strict({ min: wholeNumber('', 0), max: wholeNumber('', 0) }, ({ min, max }) =>
       min > max ? [{ path: 'max', message: 'must not be below min' }] : [],

@@ -8,7 +8,7 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
 import { mutated } from '../support/mutated.ts'
-import { busy, open, track, yes } from './virtual.ts'
+import { busy, gone, open, track, yes } from './virtual.ts'
 
 const nowhere = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
 
@@ -55,19 +55,16 @@ describe('close', () => {
     [0, 500],
     [300, 800],
     [3_000, 3_500],
-  ])(
-    'with a timeout of %d and a server that hangs ends at %d, and names what was cut (H19)',
-    async (timeout, at) => {
-      const { clock, destination, outcomes } = open([() => ({ verdict: yes, after: Infinity })])
-      await destination.send(track('1'))
-      let closedAt = NaN
-      void destination.close({ timeout }).then(() => (closedAt = clock.monotonic()))
-      await clock.advance(60_000)
-      expect(closedAt).toBe(at)
-      const failure = { reason: 'closed', detail: expect.stringContaining('may have arrived') as unknown }
-      expect(outcomes).toMatchObject([{ _tag: 'Abandoned', attempts: 1, lastFailure: failure }])
-    },
-  )
+  ])('with a timeout of %d and a server that hangs ends at %d; cuts are named (H19)', async (timeout, at) => {
+    const { clock, destination, outcomes } = open([() => ({ verdict: yes, after: Infinity })])
+    await destination.send(track('1'))
+    let closedAt = NaN
+    void destination.close({ timeout }).then(() => (closedAt = clock.monotonic()))
+    await clock.advance(60_000)
+    expect(closedAt).toBe(at)
+    const failure = { reason: 'closed', detail: expect.stringContaining('may have arrived') as unknown }
+    expect(outcomes).toMatchObject([{ _tag: 'Abandoned', attempts: 1, lastFailure: failure }])
+  })
 
   it('logs a sink and an outbox that fail to close', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('stuck'))
@@ -131,6 +128,14 @@ describe('ready', () => {
     expect(await destination.send(track('m1'))).toMatchObject({ left: { _tag: 'TooLarge', limit: 1 } })
     await destination.close()
   })
+})
+
+it('a dead letter has the time of the clock', async () => {
+  const { clock, destination } = open([() => ({ verdict: gone })])
+  await clock.advance(5)
+  await destination.send(track('m1'))
+  await clock.settle()
+  expect(await destination.dead.list()).toMatchObject([{ at: clock.now() }])
 })
 
 it('an attempt that outlives its deadline is reported with the time', async () => {

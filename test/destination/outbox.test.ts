@@ -53,11 +53,8 @@ it('the order within a key holds over a restart', async () => {
   const outbox = { path: newFolder() }
   let code = 503
   const receiver = await receiverOf(() => ({ do: 'status', code }))
-  const open = () =>
-    webhookDestination(
-      { webhooks: [{ url: receiver.url }] },
-      { outbox, orderBy: ({ type }) => type, logger: false },
-    )
+  const options = { outbox, orderBy: ({ type }: Event) => type, logger: false } as const
+  const open = () => webhookDestination({ webhooks: [{ url: receiver.url }] }, options)
   const first = open()
   for (const id of ['m1', 'm2']) await first.send(track(id))
   await receiver.arrived(1)

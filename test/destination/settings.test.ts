@@ -70,6 +70,16 @@ describe('decodeSettings', () => {
       { standardSecret: [], webhooks: [{ url, standardSecret: [standardSecret, 'hunter2'] }] },
       ['standardSecret', 'webhooks[0].standardSecret[1]'],
     ],
+    ['a URL twice and a wrong one', { webhooks: [{ url }, { url }, 7] }, ['webhooks[2]', 'webhooks[1].url']],
+    [
+      'headers of the shared standard secret',
+      {
+        standardSecret,
+        webhooks: [{ url, headers: { 'Webhook-Id': 'a', 'webhook-signature': 'b', A: 'c' } }],
+      },
+      ['webhooks[0].headers.Webhook-Id', 'webhooks[0].headers.webhook-signature'],
+    ],
+    ['only holes', { webhooks: new Array(2) }, ['webhooks[0]', 'webhooks[1]']],
     ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
     ['a misspelt entry', { webhooks: [{ url, header: {} }] }, ['webhooks[0].header']],
     ['a shared secret that is undefined', { sharedSecret: undefined, webhooks: [{ url }] }, ['sharedSecret']],

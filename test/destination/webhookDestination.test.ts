@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/event/index.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
+import { throwing } from '../support/check.ts'
 import { destinationsUnderTest, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [
@@ -72,13 +73,14 @@ describe('webhookDestination', () => {
   })
 })
 
-it('an orderBy that throws sends the event without order, and is logged as a Defect', async () => {
+it.each([
+  ['throws', throwing('no key')],
+  ['rejects', (() => Promise.reject(new Error('no key'))) as never],
+])('an orderBy that %s sends the event without order, and is logged as a Defect', async (_, orderBy) => {
   const receiver = await receive()
   const defects: unknown[] = []
   const { destination } = open(to(receiver), {
-    orderBy: () => {
-      throw new Error('no key')
-    },
+    orderBy,
     onEvent: (event) => {
       if (event._tag === 'Defect') defects.push(event.where)
     },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Event as Model } from '../../src/event/model.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 import { decoded, pathsIn, textsIn } from '../support/decoded.ts'
-import { forAll } from '../support/check.ts'
+import { forAll, throwing } from '../support/check.ts'
 
 const eventIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Model => decoded(codec, input)
 
@@ -24,7 +24,13 @@ describe('decoding a call', () => {
     eventIn({ type: 'identify', userId: 'u', sentAt: 1, event: 'x', writeKey: 'k' }, codec)
     eventIn({ type: 'identify', userId: 'u', traits: {} }, codec)
     expect(dropped).toEqual([['sentAt', 'event', 'writeKey']])
+    const failing = eventCodec({ onUnknownKeys: throwing('planted') })
+    expect(eventIn({ type: 'delete', userId: 'u', x: 1 }, failing)).toMatchObject({ userId: 'u' })
   })
+
+  it.each([5, '', 'x'.repeat(257), undefined, {}])('has no id that is %j', (id) =>
+    expect(() => eventCodec({ newId: () => id as string }).decode(track({}))).toThrow('1 to 256'),
+  )
 
   it('is not copied if it is owned, but where it is not plain JSON data', () => {
     const call = { ...track({ a: { b: 1 } }), integrations: { All: true } }

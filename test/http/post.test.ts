@@ -166,9 +166,7 @@ describe('undici is loaded at the first request', () => {
   it('and a failure says that it could not be; the next request tries again', async () => {
     const receiver = await receive()
     let mayLoad = false
-    const client = await freshTo(receiver.url, async () =>
-      mayLoad ? undici() : Promise.reject(new Error('x')),
-    )
+    const client = await freshTo(receiver.url, async () => (mayLoad ? undici() : Promise.reject(new Error())))
     const first = start(client)
     await first.completed
     const detail = expect.stringMatching(/^the package undici could not be loaded: /) as unknown

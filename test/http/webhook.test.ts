@@ -433,14 +433,11 @@ describe('TLS', () => {
     ['chain', {}, 'private authority: give tls.ca'],
   ]
 
-  it.each(wrong)(
-    'with the certificate %s and %o is final, and no request is sent',
-    async (name, options, words) => {
-      const { seen, receiver } = await secure(served[name], options)
-      expect(seen).toMatchObject(refusal(words))
-      expect(receiver.received).toEqual([])
-    },
-  )
+  it.each(wrong)('with the certificate %s and %o is final, unsent', async (name, options, words) => {
+    const { seen, receiver } = await secure(served[name], options)
+    expect(seen).toMatchObject(refusal(words))
+    expect(receiver.received).toEqual([])
+  })
 
   it('is verified although NODE_TLS_REJECT_UNAUTHORIZED is 0 (webhooks/S31)', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']

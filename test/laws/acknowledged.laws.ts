@@ -142,9 +142,7 @@ const play = async (ops: Acknowledging, asked: World) => {
         validateRight(check),
         flatMapRight((part) => (part.fate === 'left' ? left(part) : right(part))),
         filterRight(({ fate }) => fate !== 'skipped'),
-        map((each) =>
-          isRight(each) && each.right.fate === 'lost' ? onRight((part: Part) => part)(each) : each,
-        ),
+        map((one) => (isRight(one) && one.right.fate === 'lost' ? onRight((part: Part) => part)(one) : one)),
       )
     const options = { outbox, clock, retry: both(exponential({ base: 2 }), limitRetries(2)), stop }
     const sizeOf = ({ fate }: Part): number => (fate === 'huge' ? 1e9 : 1)

@@ -108,9 +108,8 @@ const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
 
 const agrees = ({ told, totals }: Life): boolean => {
   const counts = countsOf(told)
-  return (Object.keys(NOTHING) as ReadonlyArray<keyof typeof NOTHING>).every(
-    (key) => totals?.[key] === counts[key],
-  )
+  const keys = Object.keys(NOTHING) as ReadonlyArray<keyof typeof NOTHING>
+  return keys.every((key) => totals?.[key] === counts[key])
 }
 
 describe('log events', () => {

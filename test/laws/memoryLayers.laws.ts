@@ -151,8 +151,6 @@ describe('withRateLimit', () =>
   itKeeps(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst }))))
 describe('withDedupe', () =>
   itKeeps(
-    dedupeLaws((window, maxCount) =>
-      withDedupe({ keyOf: ({ key }: Item) => key, keyTimeout: window, maxCount }),
-    ),
+    dedupeLaws((keyTimeout, maxCount) => withDedupe({ keyOf: ({ key }: Item) => key, keyTimeout, maxCount })),
   ))
 describe('route', () => itKeeps(routeLaws((made) => route({ ...made, keyOf: (item: number) => item }))))

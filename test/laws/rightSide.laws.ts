@@ -72,17 +72,13 @@ const unfit: ReadonlyArray<readonly [keyof RightSide, () => unknown]> = [
 ]
 
 export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
-  modelled('L1 mapRight changes each item', ops.mapRight(call), (one) =>
-    one.throws ? undefined : right(one.n),
-  ),
+  modelled('L1 mapRight changes items', ops.mapRight(call), (one) => (one.throws ? undefined : right(one.n))),
   modelled(
     'L2 filterRight passes what is wanted, the rest is Skipped',
     ops.filterRight((one: Item) => call(one) % 2 === 0),
     (one) => (one.throws ? undefined : one.n % 2 === 0 ? right(one) : left({ _tag: 'Skipped', item: one })),
   ),
-  modelled('L3 tapRight passes the item itself', ops.tapRight(call), (one) =>
-    one.throws ? undefined : right(one),
-  ),
+  modelled('L3 tapRight passes the item', ops.tapRight(call), (one) => (one.throws ? undefined : right(one))),
   law('L4 enrich keeps the order', fc.tuple(stream, fc.constantFrom(1, 3, 16)), ([source, concurrency]) =>
     agrees(source, ops.enrich(later, { concurrency }), (one) => (one.throws ? undefined : right(one.n))),
   ),

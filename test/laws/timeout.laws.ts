@@ -16,10 +16,7 @@ const world = fc.integer({ min: 1, max: 30 }).chain((within) =>
     within: fc.constant(within),
     steps: stepsOf(around(within), {
       gap: fc.oneof(fc.constant(0), fc.nat(within)),
-      after: fc.oneof(
-        { weight: 5, arbitrary: around(within) },
-        fc.constantFrom<Step['after']>('never', null),
-      ),
+      after: fc.oneof({ weight: 5, arbitrary: around(within) }, fc.constantFrom('never' as const, null)),
     }),
   }),
 )
@@ -51,9 +48,8 @@ const oracle = (within: number, step: Step): unknown => {
     const broken = step.defect !== 'none' && end < within
     whole.push([broken ? 'error' : 'complete', Math.min(end, within)])
   }
-  return whole.flatMap(([what, at]) =>
-    step.cancelAt === null || at <= step.cancelAt ? [`${what} at ${at}`] : [],
-  )
+  const { cancelAt } = step
+  return whole.flatMap(([what, at]) => (cancelAt === null || at <= cancelAt ? [`${what} at ${at}`] : []))
 }
 
 /** At `within` both a defect of the sink and the timeout may be due: either may come first. */

@@ -65,9 +65,7 @@ it.each<[string, OpenClient]>([
       if (outbox === undefined || !('lease' in outbox)) return {}
       const lease: typeof outbox.lease = async (now, limits) => {
         const leased = await outbox.lease(now, limits)
-        await outbox.ack(
-          leased.map((entry) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'none' }) })),
-        )
+        await outbox.ack(leased.map((entry) => ({ entry, outcome: delivered(entry.item, 1, { sink: '' }) })))
         return leased
       }
       return { outbox: { ...outbox, lease } }

@@ -26,8 +26,6 @@ itCatches<MakeDedupe>('dedupe', dedupeLaws, {
 })
 
 itCatches<MakeRoute>('route', routeLaws, {
-  'O1: one too many is open': ({ maxCount, ...made }) =>
-    route({ ...made, maxCount: maxCount + 1, keyOf: Number }),
-  'O1: idle sinks stay open': (made) =>
-    route({ ...made, idleTimeout: made.idleTimeout + 200, keyOf: Number }),
+  'O1: one too many is open': (made) => route({ ...made, maxCount: made.maxCount + 1, keyOf: Number }),
+  'O1: idle ones stay open': (made) => route({ ...made, idleTimeout: made.idleTimeout + 200, keyOf: Number }),
 })

@@ -96,9 +96,8 @@ describe('deliver', () => {
     clock.tick(10)
     expect(sink.running()).toBe(1)
     stop.next()
-    expect(seen.values).toContainEqual(
-      expect.objectContaining({ _tag: 'Abandoned', item: 'waits', attempts: 1 }),
-    )
+    const waits = { _tag: 'Abandoned', item: 'waits', attempts: 1 }
+    expect(seen.values).toContainEqual(expect.objectContaining(waits))
     expect(tags(seen)).toBe('Abandoned Abandoned Abandoned')
     expect([seen.end, sink.running(), clock.pending(), stop.observed]).toEqual(['complete', 0, 0, false])
   })

@@ -21,18 +21,16 @@ const said = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<strin
 }
 
 it('lets in what is right, and sends left what is wrong, one for one', () =>
-  new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
-    ({ cold, expectObservable }) => {
-      const values = { a: 'a', x: 1, b: 'b' }
-      const wrong = left(invalid(1, [{ path: '', message: 'must be a string, not a number' }]))
-      expectObservable(cold('-a-(xb)-|', values).pipe(validate(t.string))).toBe('-a-(xb)-|', {
-        a: right('a'),
-        x: wrong,
-        b: right('b'),
-      })
-      expectObservable(cold('-a-#', values).pipe(validate(t.string))).toBe('-a-#', { a: right('a') })
-    },
-  ))
+  new TestScheduler((seen, wanted) => expect(seen).toEqual(wanted)).run(({ cold, expectObservable }) => {
+    const values = { a: 'a', x: 1, b: 'b' }
+    const wrong = left(invalid(1, [{ path: '', message: 'must be a string, not a number' }]))
+    expectObservable(cold('-a-(xb)-|', values).pipe(validate(t.string))).toBe('-a-(xb)-|', {
+      a: right('a'),
+      x: wrong,
+      b: right('b'),
+    })
+    expectObservable(cold('-a-#', values).pipe(validate(t.string))).toBe('-a-#', { a: right('a') })
+  }))
 
 it('gives back the very input with a refusal', async () => {
   const input = { type: 'track', userId: 5 }

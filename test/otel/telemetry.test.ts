@@ -130,9 +130,7 @@ describe('telemetry', () => {
       const meter = new MeterProvider({ readers: [reader] }).getMeter('test')
       await send(telemetry({ meter, conventions }), 1)
       await reader.forceFlush()
-      const all = exporter
-        .getMetrics()
-        .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((one) => one.metrics))
+      const all = exporter.getMetrics().flatMap((one) => one.scopeMetrics.flatMap(({ metrics }) => metrics))
       const points = all.flatMap(({ descriptor, dataPointType, dataPoints }) =>
         dataPoints.map(({ attributes, value }) => {
           const { 'error.type': error, outcome, reason } = attributes
@@ -206,9 +204,7 @@ describe('telemetry', () => {
     const { layer } = telemetry({ tracer })
     const never = layer(sink('never', () => new Promise<void>(() => undefined)))
     never.deliver('item', onlyAttempt).subscribe().unsubscribe()
-    expect(exporter.getFinishedSpans().map(({ attributes }) => attributes['error.type'])).toEqual([
-      'cancelled',
-    ])
+    expect(exporter.getFinishedSpans().map((one) => one.attributes['error.type'])).toEqual(['cancelled'])
   })
 
   it('refuses wrong options', () =>

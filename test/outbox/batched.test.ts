@@ -11,8 +11,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('fail' as const, 'answer too few' as const) },
 )
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
-const sum = (list: ReadonlyArray<Item>, key: 'count' | 'bytes') =>
-  list.reduce((all, one) => all + one[key], 0)
+const sum = (list: ReadonlyArray<Item>, key: 'count' | 'bytes') => list.reduce((to, one) => to + one[key], 0)
 const fits = (list: ReadonlyArray<Item>) => sum(list, 'count') <= 1_000 && sum(list, 'bytes') <= 1_048_576
 
 describe('batched', () => {

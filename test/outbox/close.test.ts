@@ -48,6 +48,14 @@ describe('closeRelay', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  it.each([0, 500])('starts nothing within %d ms, not even what came just before', async (within) => {
+    const { clock, sink, close } = open({ verdict: yes })
+    const seen = close(within)
+    await clock.advance(1_000)
+    expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 1 }, abandoned: ['a'] })
+    expect(sink.calls).toEqual([])
+  })
+
   it('retries what is due in time, and hands back at once what is not', async () => {
     const { clock, sink, close } = open({ verdict: busy })
     const seen = close(10_000)
@@ -71,6 +79,7 @@ describe('closeRelay', () => {
       text = () => store.text()
       return store.open().outbox
     })
+    await clock.settle()
     const seen = close(500)
     await clock.advance(500)
     expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })

@@ -63,9 +63,7 @@ describe('bounds', () => {
     await outbox.ack((await all(outbox)).map(no))
     expect(await outbox.dead.list()).toHaveLength(1_000)
     expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toHaveLength(130)
-    expect(await outbox.dead.purge((each) => each.reason === 'ended' && each.entry.item.endsWith('8'))).toBe(
-      130,
-    )
+    expect(await outbox.dead.purge((one) => one.reason === 'ended' && one.entry.item.endsWith('8'))).toBe(130)
     expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
     await outbox.close()
   })

@@ -131,3 +131,15 @@ it('names the destination whose function answers no outbox', () => {
   const error = errorWith({ faults: [{ path: 'destinations[0].outbox', message }] })
   expect(() => createCollector(collectorSettings, { ...quiet, outbox })).toThrow(error)
 })
+
+it('of one part is refused to another: it would send what is not its own', () => {
+  // Of any items.
+  const outbox = memoryOutbox() as never
+  createClient('key', { ...quiet, drainOnExit: false, outbox })
+  const again = /outbox is the outbox of another part: give each part one of its own/
+  expect(() => createClient('key', { ...quiet, outbox })).toThrow(again)
+  expect(() => webhookDestination(settings, { ...quiet, outbox })).toThrow(again)
+  const same = memoryOutbox() as never
+  const fault = 'destinations[1].outbox is the outbox of another part'
+  expect(() => createCollector(collectorSettings, { ...quiet, outbox: () => same })).toThrow(fault)
+})

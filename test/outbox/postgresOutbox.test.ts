@@ -134,9 +134,7 @@ describe('PostgreSQL', async () => {
     // "a" and "b" are still its own.
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['c', 'd'])
     await outbox.close()
-    expect(await rows(`select id from headrace.item where worker is not null and queue = 'lossy'`)).toEqual(
-      [],
-    )
+    expect(await rows(`select id from headrace.item where worker is not null and queue='lossy'`)).toEqual([])
   })
 
   test('an ack after a retirement that failed many times removes its item', async () => {
@@ -176,23 +174,20 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  test.each([Number, BigInt])(
-    "a host's parser of pg for large numbers (%o) changes nothing",
-    async (parser) => {
-      const { INT8 } = pg.types.builtins
-      onTestFinished(() => pg.types.setTypeParser(INT8, String))
-      pg.types.setTypeParser(INT8, parser)
-      const [a, b] = [await open({ queue: parser.name }), await open({ queue: parser.name })]
-      await a.enqueue(['x', 'y'])
-      // They were not stored by the one that leases them.
-      const list = await lease(b)
-      expect(list.map(({ item }) => item)).toEqual(['x', 'y'])
-      await b.ack(list.map(failed))
-      const dead = await b.dead.list()
-      expect(await b.dead.redrive(() => true)).toEqual(dead.map(({ id }) => id))
-      await Promise.all([a.close(), b.close()])
-    },
-  )
+  test.each([Number, BigInt])("a host's parser of large numbers (%o) changes nothing", async (parser) => {
+    const { INT8 } = pg.types.builtins
+    onTestFinished(() => pg.types.setTypeParser(INT8, String))
+    pg.types.setTypeParser(INT8, parser)
+    const [a, b] = [await open({ queue: parser.name }), await open({ queue: parser.name })]
+    await a.enqueue(['x', 'y'])
+    // They were not stored by the one that leases them.
+    const list = await lease(b)
+    expect(list.map(({ item }) => item)).toEqual(['x', 'y'])
+    await b.ack(list.map(failed))
+    const dead = await b.dead.list()
+    expect(await b.dead.redrive(() => true)).toEqual(dead.map(({ id }) => id))
+    await Promise.all([a.close(), b.close()])
+  })
 
   /** Asks, and lets the timers of Node pass when it waits, while sockets work. Answers why it failed. */
   const failure = async (ms: number, ask: () => unknown, waits: () => Promise<boolean>): Promise<string> => {
@@ -510,9 +505,7 @@ describe('PostgreSQL', async () => {
     })
     const event = (messageId: string) => ({ type: 'track', userId: 'u', event: 'Sold', messageId }) as const
     const arrived = () =>
-      receiver.received.map(
-        ({ body }): string => (JSON.parse(String(body)) as { messageId: string }).messageId,
-      )
+      receiver.received.map(({ body }) => (JSON.parse(String(body)) as { messageId: string }).messageId)
 
     test.each(Object.keys(ways))(
       '%s: delivered after the commit, nothing left after a rollback',

@@ -18,9 +18,8 @@ it('ends an item whose failure is no JSON', async () => {
   await outbox.ack([{ entry: b, outcome: rejected('b', 2, failure) }])
   const [again] = await all(outbox)
   expect(again?.progress).toMatchObject({ attempts: 3, lastFailure: { reason: 'defect' } })
-  expect(await outbox.dead.list()).toMatchObject([
-    { outcome: { attempts: 2, failure: { reason: 'defect' } } },
-  ])
+  const outcome = { attempts: 2, failure: { reason: 'defect' } }
+  expect(await outbox.dead.list()).toMatchObject([{ outcome }])
   await outbox.close()
 })
 

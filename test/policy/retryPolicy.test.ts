@@ -8,8 +8,7 @@ import { respectRetryAfter, standard, show, showDuration } from '../../src/polic
 import { policy as anyPolicy } from '../../src/testing/laws/policyLaws.ts'
 
 describe('RetryPolicy', () => {
-  it('is plain data, which can be stored', () =>
-    expect(JSON.parse(JSON.stringify(standard))).toEqual(standard))
+  it('is plain data, to be stored', () => expect(JSON.parse(JSON.stringify(standard))).toEqual(standard))
 
   it('has the defaults of DE5', () => {
     expect(exponential()).toEqual({ _tag: 'Exponential', base: 1_000, factor: 2 })

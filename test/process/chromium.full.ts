@@ -41,9 +41,7 @@ it('shows what runs: no message in the console, names for all controls, and redr
     'columnheader cause',
   ])
     expect(controls).toContainEqual(expect.stringMatching(new RegExp(`^${name}`)))
-  expect(controls.filter((each) => /^(button|combobox|table|image|dialog|rowheader) ?$/.test(each))).toEqual(
-    [],
-  )
+  expect(controls.filter((one) => /^(button|combobox|table|image|dialog|rowheader) ?$/.test(one))).toEqual([])
   state.isDown = false
   await page.evaluate(`document.querySelector('#dead tbody tr button[aria-label="Redrive m1"]').click()`)
   expect(await page.evaluate('question.textContent + document.activeElement.id')).toBe(

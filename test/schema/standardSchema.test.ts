@@ -27,15 +27,12 @@ const run = <A>(codec: t.Type<A, unknown>, input: unknown) =>
   lastValueFrom(of(input).pipe(validate(codec), toArray()), { defaultValue: [] }).then(([one]) => one)
 
 describe('fromStandard in validate', () => {
-  it.each(Object.entries(schemas))(
-    '%s takes and refuses, with the path and no value',
-    async (_name, schema) => {
-      expect(await run(fromStandard(schema), right)).toEqual({ _tag: 'Right', right })
-      const refused = await run(fromStandard(schema), wrong)
-      const faults = [{ path: 'lines[1].count', message: 'is not what the schema wants' }]
-      expect(refused).toMatchObject({ left: { _tag: 'Invalid', faults } })
-    },
-  )
+  it.each(Object.entries(schemas))('%s takes and refuses, with the path, no value', async (_, schema) => {
+    expect(await run(fromStandard(schema), right)).toEqual({ _tag: 'Right', right })
+    const refused = await run(fromStandard(schema), wrong)
+    const faults = [{ path: 'lines[1].count', message: 'is not what the schema wants' }]
+    expect(refused).toMatchObject({ left: { _tag: 'Invalid', faults } })
+  })
 
   it('passes messages on if asked to', () => {
     const decoded = fromStandard(schemas.valibot, { messages: true }).decode(wrong)

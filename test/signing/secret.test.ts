@@ -115,9 +115,8 @@ it('signerOf gives one secret one signer, so that work can be shared by identity
 
 describe('sign', () => {
   it('gives the digest of RFC 2202', () => {
-    expect(signatureOf('Jefe', 'what do ya want for nothing?')).toBe(
-      'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79',
-    )
+    const digest = 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79'
+    expect(signatureOf('Jefe', 'what do ya want for nothing?')).toBe(digest)
     expect(() => signatureOf('', '{}')).toThrow('the secret must not be empty')
   })
 

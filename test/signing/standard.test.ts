@@ -120,9 +120,7 @@ describe('verifyRequest with standard secrets', () => {
   it('an unset variable turns no check off, and a misspelt key is an error', async () => {
     const unset = { secrets: 's', standardSecrets: process.env['NO_SUCH_SECRET'] } as VerifyKeys
     expect(asText(await verified(unset))).toBe('badSecret')
-    await expect(verified({ standardSecret: now } as VerifyKeys)).rejects.toThrow(
-      /key "standardSecret": give/,
-    )
+    await expect(verified({ standardSecret: now } as VerifyKeys)).rejects.toThrow(/"standardSecret": give/)
   })
 })
 

@@ -45,12 +45,8 @@ describe('the answer of an HTTP client', () => {
   const verdictOn = async (value: unknown) => (await heard(sink('mine', async () => value)))[0]
   const failed = { _tag: 'Left', left: { _tag: 'Retryable', reason: 'status', status: 500 } }
 
-  test.each([
-    { status: 500 },
-    { statusCode: 500 },
-    { statusCode: 500, status: 'error' },
-    { status: 500, data: {} },
-  ])('seed 2: %j is judged by its status', async (value) =>
+  const failures = [{ status: 500 }, { statusCode: 500, status: 'error' }, { status: 500, data: {} }]
+  test.each([...failures, { statusCode: 500 }])('seed 2: %j is judged by its status', async (value) =>
     expect(await verdictOn(value)).toMatchObject(failed),
   )
   test.each([200, 204, 299])('status %d is delivered', async (status) =>

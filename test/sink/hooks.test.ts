@@ -170,6 +170,7 @@ describe('meta', () => {
     ['has more than 1,024 bytes', () => ({ a: 'x'.repeat(1_020) })],
     ['throws', () => JSON.parse('no') as Record<string, string>],
     ['is no object of texts', () => ({ a: 1 }) as unknown as Record<string, string>],
+    ['is a promise', () => Promise.reject(new Error('planted')) as unknown as Record<string, string>],
   ])('that %s is left out', async (_, given) => {
     const receiver = await receiverOf()
     const { made, told } = destination([receiver.url], { layer: tracing, meta: given })

@@ -116,22 +116,20 @@ describe('acknowledged', () => {
 })
 
 it('splitRight gives the parts in order, validateRight the faults: marbles', () =>
-  new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
-    ({ cold, expectObservable }) => {
-      const a: E.Either<string, string> = E.right('ab')
-      const x: E.Either<string, never> = E.left('x')
-      const skipped = E.left({ _tag: 'Skipped', item: '' })
-      const split$ = cold<E.Either<string, string>>('a-----(xe)-|', {
-        a,
-        x,
-        e: E.of<string, string>(''),
-      }).pipe(splitRight((text) => [...text]))
-      const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
-      expectObservable(split$).toBe('(ab)--(xs)-|', parts)
-      const faults = [{ path: '', message: 'must be a string, not a number' }]
-      const checked$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) }).pipe(
-        validateRight(t.string),
-      )
-      expectObservable(checked$).toBe('-a-x-n-#', { a, x, n: E.left({ _tag: 'Invalid', faults, input: 1 }) })
-    },
-  ))
+  new TestScheduler((seen, wanted) => expect(seen).toEqual(wanted)).run(({ cold, expectObservable }) => {
+    const a: E.Either<string, string> = E.right('ab')
+    const x: E.Either<string, never> = E.left('x')
+    const skipped = E.left({ _tag: 'Skipped', item: '' })
+    const split$ = cold<E.Either<string, string>>('a-----(xe)-|', {
+      a,
+      x,
+      e: E.of<string, string>(''),
+    }).pipe(splitRight((text) => [...text]))
+    const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
+    expectObservable(split$).toBe('(ab)--(xs)-|', parts)
+    const faults = [{ path: '', message: 'must be a string, not a number' }]
+    const checked$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) }).pipe(
+      validateRight(t.string),
+    )
+    expectObservable(checked$).toBe('-a-x-n-#', { a, x, n: E.left({ _tag: 'Invalid', faults, input: 1 }) })
+  }))

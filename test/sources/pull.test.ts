@@ -67,10 +67,10 @@ it('fails with the pipeline, with an error in a callback, and with a source that
   await expect(all(pull(odd, asIs))).rejects.toThrow(TypeError)
 })
 
-it('reports an error of return, and an item that came after the unsubscribe', async () => {
+it('reports an error of return, and an item or an error that came after the unsubscribe', async () => {
   const told: LogEvent[] = []
   const clock = virtualClock({ start: 5 })
-  let answer: (step: IteratorResult<string>) => void = () => undefined
+  let answer: (step: IteratorResult<string> | Promise<never>) => void = () => undefined
   const source: AsyncIterable<string> = {
     [Symbol.asyncIterator]: () => ({
       next: () =>
@@ -81,18 +81,18 @@ it('reports an error of return, and an item that came after the unsubscribe', as
     }),
   }
   const options = { clock, onEvent: (event: LogEvent) => told.push(event) }
-  pull(
-    source,
-    map((item: string) => item),
-    options,
-  )
-    .subscribe()
-    .unsubscribe()
-  answer({ done: false, value: 'late' })
-  await turns()
+  const identity = map((item: string) => item)
+  for (const step of [() => ({ done: false, value: 'late' }) as const, () => Promise.reject(new Error())]) {
+    pull(source, identity, options).subscribe().unsubscribe()
+    answer(step())
+    await turns()
+  }
+  const returned = { _tag: 'Defect', at: 5, where: 'pull: return of the source' }
   expect(told).toMatchObject([
-    { _tag: 'Defect', at: 5, where: 'pull: return of the source' },
+    returned,
     { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
+    returned,
+    { _tag: 'Defect', at: 5, where: 'pull: the source' },
   ])
 })
 
@@ -173,6 +173,17 @@ describe('a standstill', () => {
     await clock.advance(1)
     const words = /^0 pull: Error: more came out than went in: .* \(use acknowledged, or give creditOf\)/
     expect(told).toEqual([expect.stringMatching(words)])
+    // Nine times 1/9 is more than 1.
+    const shares: unknown[] = []
+    const options = { creditOf: () => 1 / 9, onEvent: (event: LogEvent) => shares.push(event) }
+    await all(
+      pull(
+        [1, 2],
+        mergeMap((n: number) => Array<number>(9).fill(n)),
+        options,
+      ),
+    )
+    expect(shares).toEqual([])
   })
 
   it('is no pipeline that is only slow', async () => {

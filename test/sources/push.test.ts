@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { expect, expectTypeOf, it } from 'vitest'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { expect, expectTypeOf, it, onTestFinished } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { push, type NotTaken, type Push } from '../../src/sources/push.ts'
 import type { LogEvent } from '../../src/log/index.ts'
@@ -36,12 +37,17 @@ it.each<[string, () => unknown]>([
 ])('reports an error of onDropped that %s, and goes on', async (_, onDropped) => {
   const told: LogEvent[] = []
   const onEvent = (event: LogEvent): void => void told.push(event)
+  const published: unknown[] = []
+  const publish = (message: unknown): void => void published.push(message)
+  subscribe('headrace:defect', publish)
+  onTestFinished(() => void unsubscribe('headrace:defect', publish))
   const clock = virtualClock({ start: 7 })
   const source = push<number>({ maxCount: 1, overflow: 'dropOldest', clock, onEvent, onDropped })
   expect([source.offer(1)._tag, source.offer(2)._tag]).toEqual(['Right', 'Right'])
   expect(source.stats()).toMatchObject({ accepted: 2, dropped: 1, waiting: 1 })
   await turns()
   expect(told).toMatchObject([{ _tag: 'Defect', at: 7, where: 'push.onDropped' }])
+  expect(published).toEqual(told)
 })
 
 it('is read once', () => {
@@ -50,7 +56,8 @@ it('is read once', () => {
   expect(() => source[Symbol.asyncIterator]()).toThrow('read once')
 })
 
-it.each([{ maxCount: 0 }, { maxCount: 1.5 }, { maxBytes: NaN }])('refuses %j', (options) =>
+const wrong = [{ maxBytes: NaN }, { overflow: 'Error' }, { sizeOf: 7 }, { onDropped: 7 }, { clock: {} }]
+it.each<object>([{ maxCount: 0 }, { maxCount: 1.5 }, ...wrong])('refuses %j', (options) =>
   expect(() => push(options)).toThrow(ConfigError),
 )
 
@@ -58,5 +65,5 @@ it('is typed', () => {
   expectTypeOf(push<string>()).toEqualTypeOf<Push<string>>()
   expectTypeOf(push<string>().offer).toEqualTypeOf<(item: string) => Either<NotTaken, void>>()
   // @ts-expect-error not a policy
-  push({ overflow: 'block' })
+  expect(() => push({ overflow: 'block' })).toThrow(ConfigError)
 })

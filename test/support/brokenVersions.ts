@@ -63,7 +63,7 @@ const sending =
     return sink('network', send, { timeout: 1_000 })
   }
 const closing =
-  (makeClose: () => () => Promise<void>): MakeSink<SinkItem> =>
+  (makeClose: () => Sink<unknown>['close']): MakeSink<SinkItem> =>
   (world) => ({ ...networkSink<SinkItem>(world), close: makeClose() })
 const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
 
@@ -102,11 +102,21 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'leaves-no-timer: leaves a timer': changedSink((delivery, _, { clock }) =>
     delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
   ),
+  'failed-is-retryable: asks to wait for ever': telling(
+    mapLeft((failure) => (is5xx(failure) ? retryable('status', { notBefore: Infinity }) : failure)),
+  ),
+  'one-verdict: has no second attempt': (world) => {
+    const { deliver, ...rest } = networkSink<SinkItem>(world)
+    return { ...rest, deliver: (item, given) => (given.number > 1 ? EMPTY : deliver(item, given)) }
+  },
   'close: cannot be closed twice': closing(() => {
     const once = [Promise.resolve()]
     return () => once.pop() ?? Promise.reject(new Error('planted'))
   }),
   'close: never closes': closing(() => () => new Promise(constVoid)),
+  'close: never closes without a limit': closing(() => (given) => {
+    return given?.timeout === undefined ? new Promise(constVoid) : Promise.resolve()
+  }),
 })
 
 export const moreBrokenLayers = versions<MakeLayer>('layer')({

@@ -82,11 +82,7 @@ describe('checkReceiver', () => {
   it.each<[unknown, unknown, string]>([
     ['ftp://a.example', { secret }, 'url must begin with http:// or https://'],
     ['http://a.example', undefined, 'secret must be a string'],
-    [
-      'http://a.example',
-      { secret: '', timeout: 0, tls: { ca: 'x' } },
-      'secret must not be empty; timeout must be',
-    ],
+    ['http://a.example', { secret: '', timeout: 0, tls: { ca: 'x' } }, 'secret must not be empty; timeout'],
     ['http://a.example', { secret, headers: { Host: 'b' }, more: 1 }, 'headers.Host belongs to the request'],
   ])('rejects wrong options: %s %o', async (url, options, message) => {
     const checked = checkReceiver(url as string, options as CheckReceiverOptions)

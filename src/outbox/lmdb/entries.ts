@@ -115,9 +115,7 @@ export const storedEntries = <A>(
     }
   }
 
-  /**
-   * Ends an unreadable record as a dead letter. If that cannot be written, the next process finds it again.
-   */
+  /** Ends an unreadable record as a dead letter. If that is not written, the next process finds it again. */
   const endCorrupt = (number: number, retryKey: RetryKey | undefined, record: Buffer): void => {
     const copy = Buffer.from(record)
     // The size in a damaged record may be any number.
@@ -264,8 +262,7 @@ export const storedEntries = <A>(
     ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
       const refusal = ({ item, size }: Offer<A>) => refusalOf(commits.counters(), item, size)
       // A full store is not asked again.
-      if (offers.every(refusal))
-        return Promise.resolve(offers.flatMap((each) => refusal(each) ?? []).map(left))
+      if (offers.every(refusal)) return Promise.resolve(offers.flatMap((one) => refusal(one) ?? []).map(left))
       const length = offers.reduce((sum, { text }) => sum + text.length, 0)
       const add = (counters: Counts) => {
         const added: Array<Fresh<A>> = []

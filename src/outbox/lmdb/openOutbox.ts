@@ -5,7 +5,7 @@ import { messageOf } from '../../core/failure.ts'
 import { isRecord, kindOf } from '../../core/json.ts'
 import { decodeOptions, option, type Option } from '../../core/options.ts'
 import { ConfigError } from '../../core/refusal.ts'
-import { isOutbox, type CorruptRecord, type Outbox, type OutboxFactory } from '../outbox.ts'
+import { inUse, isOutbox, type CorruptRecord, type Outbox, type OutboxFactory } from '../outbox.ts'
 import type { OutboxFactoryOptions } from '../outbox.ts'
 import { OutboxError, storedIn, type StoredIn } from './contract.ts'
 import { lmdbOutbox } from './lmdbOutbox.ts'
@@ -35,8 +35,7 @@ export const ownedBy = <A>(owner: string, given: OutboxOption<A>): OutboxOption<
 const wrong = (message: string, cause?: unknown): ConfigError =>
   Object.assign(new ConfigError('Invalid options', [{ path: 'outbox', message }]), { cause })
 
-/** Opens it. Throws an OutboxError of a folder, a ConfigError if a factory threw or answered no outbox. */
-export const openOutbox = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A>): Outbox<A> => {
+const outboxFrom = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A>): Outbox<A> => {
   if (isStoredIn(given)) {
     const { keyOf: _, ...rest } = of
     return lmdbOutbox({ ...rest, ...given })
@@ -61,4 +60,15 @@ export const openOutbox = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A
   const closeLate = (late: unknown): unknown => (isOutbox(late) ? late.close() : undefined)
   void made.then(closeLate).then(constVoid, constVoid)
   throw wrong('was not made: its factory answered a promise, and must answer an Outbox, which may open later')
+}
+
+/**
+ * Opens it for one part. Throws an OutboxError of a folder, a ConfigError if a factory threw or answered no
+ * outbox, or if another part works on it.
+ */
+export const openOutbox = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A>): Outbox<A> => {
+  const outbox = outboxFrom(given, of)
+  if (inUse.has(outbox)) throw wrong('is the outbox of another part: give each part one of its own')
+  inUse.add(outbox)
+  return outbox
 }

@@ -182,9 +182,7 @@ const checkVersion = (env: Store['env'], path: string): void => {
 /** Keys of a tree that are read when a store is opened. */
 const MAX_KEYS = 50_000
 
-/**
- * Whether the trees match the counters, under keys that headrace wrote: others would never be read or end.
- */
+/** Whether the trees match the counters, under keys that headrace wrote: others would never end. */
 const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolean => {
   // lmdb does not type its statistics.
   const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount

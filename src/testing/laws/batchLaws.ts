@@ -13,8 +13,7 @@ const byKey = (items: ReadonlyArray<Item>) => items.toSorted((a, b) => a.key - b
 
 const keysIn = (items: ReadonlyArray<Item>) => [...new Set(items.map(({ key }) => key))]
 
-const ofKey = (items: ReadonlyArray<Item>, key: number | undefined) =>
-  items.filter((item) => item.key === key)
+const ofKey = (all: ReadonlyArray<Item>, key: number | undefined) => all.filter((item) => item.key === key)
 
 const batchesOf = (seen: Trace) =>
   seen.flatMap(({ at, batch }) => (batch === undefined ? [] : [{ ...batch, at }]))

@@ -88,8 +88,7 @@ export const brokenOutboxes = brokenVersions<MakeOutbox>()({
   'loses what it is given back': {
     breaks: 'outbox/stats',
     make: inMemory(({ ack }) => ({
-      nack: (list) =>
-        ack(list.map(({ entry }) => ({ entry, outcome: dropped(entry.item, 1, 'dropOldest') }))),
+      nack: (all) => ack(all.map(({ entry }) => ({ entry, outcome: dropped(entry.item, 1, 'dropOldest') }))),
     })),
   },
   'leases twice': {

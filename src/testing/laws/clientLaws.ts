@@ -10,9 +10,7 @@ import { makeWorld } from '../simulate.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { anyScript } from './sinkWorld.ts'
 
-/**
- * Makes the client under test: `createClient` must get these options. Their `sink` is the endpoint. @inline
- */
+/** Makes the client under test: `createClient` gets these options. Their `sink` is the endpoint. @inline */
 export type OpenClient = (options: ClientOptions) => Client
 
 /**
@@ -161,8 +159,7 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
       situations: ['a flush with messages'],
     },
     closes: {
-      statement:
-        'close resolves in time with the abandoned messages; then nothing runs, and no timer is left.',
+      statement: 'close resolves in time with the abandoned messages; then nothing runs, no timer is left.',
       check: ({ happened, ended, result, closeTook, left }, { closeWithin }) => {
         holds(closeTook <= closeWithin + CLIENT_TIMEOUT, `the close took ${String(closeTook)} ms`)
         const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))

@@ -224,8 +224,7 @@ export const arbitraryFor = <A>(
         const members = sorted.flatMap((part) => derived(part, path) ?? [])
         // A list may end with undefined, and with nothing else.
         const isEndless = sorted.every((part) => weight(part) === Infinity || part._tag === 'UndefinedType')
-        if (isEndless && sorted.some((part) => weight(part) < Infinity))
-          members.unshift(fc.constant(undefined))
+        if (isEndless && sorted.some((one) => weight(one) < Infinity)) members.unshift(fc.constant(undefined))
         return members.length === 0 ? undefined : fc.oneof(depth, ...members)
       }
       case 'IntersectionType': {

@@ -10,8 +10,8 @@ import { makeWorld, type World } from '../simulate.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { same, lawsOver, silent, type Law, type Run } from './law.ts'
 import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
-import { anyFailure, anyReply, carriesId, itemsOf, networkSink, playSink } from './sinkWorld.ts'
-import type { SinkItem } from './sinkWorld.ts'
+import { anyFailure, anyReply, carriesId, itemsOf, networkSink, plainStep } from './sinkWorld.ts'
+import { playSink, type SinkItem } from './sinkWorld.ts'
 
 /**
  * Makes the layer under test, anew for each input. Give it time and room, so that it has nothing to do.
@@ -61,7 +61,7 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
   }
   const { clock, name, close, periods } = await playSink(
     inside,
-    { seed, script: [], steps: [{ item, wait: 0, cancel, again: null, until: null }] },
+    { seed, script: [], steps: [{ ...plainStep, item, wait: 0, cancel }] },
     1_000,
     log,
     attempt,

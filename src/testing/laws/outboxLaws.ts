@@ -383,11 +383,9 @@ export const outboxLaws = (make: MakeOutbox, options: OutboxLawOptions = {}): Re
   }
   return Object.entries(statements).flatMap(([name, statement]) => {
     if (order === 'none' && (name === 'order' || name === 'wakes')) return []
-    const toReach = (situations[name] ?? []).filter(
-      (each) => exactBytes !== false || each !== 'refuses by bytes',
-    )
+    const aims = (situations[name] ?? []).filter((one) => exactBytes !== false || one !== 'refuses by bytes')
     const check = (failure: Difference | undefined): void => holds(failure?.[0] !== name, failure?.[1] ?? '')
-    const one = { statement, situations: toReach, check }
+    const one = { statement, situations: aims, check }
     return lawsOver('outbox', outboxRun, playOnce, { [name]: one })
   })
 }

@@ -177,8 +177,7 @@ export const sharedOutboxLaws = (
       },
     },
     'keeps-progress': {
-      statement:
-        'Without a crash an item has as many attempts as its sink needs, whichever process makes them.',
+      statement: 'Without a crash an item has as many attempts as its sink needs, of any process.',
       check: ({ accepted, deliveries, crashed }, { items }) => {
         if (crashed.size > 0) return
         const attempts = accepted.map((n) => deliveries.filter(({ item }) => item === n).length)

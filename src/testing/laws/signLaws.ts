@@ -129,8 +129,7 @@ const played = ({ long: { size, start, end }, ...each }: SignInput) => {
 export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<Law> =>
   lawsOver('sign', signInput, played, {
     'is-hmac-sha1': {
-      statement:
-        'A signature is the HMAC-SHA1 of all bytes as 40 lower-case hexadecimal digits; text is UTF-8.',
+      statement: 'A signature is the HMAC-SHA1 of all bytes as 40 lower-case hex digits; text is UTF-8.',
       situations: ['a character of two bytes or more', 'a text of more than 64 KB'],
       check: ({ key, bytes, text, long }, _, { reach }) => {
         if (utf8Bytes(text).length > text.length) reach('a character of two bytes or more')

@@ -8,7 +8,7 @@ import { meaningOf, statusTable } from '../../sink/status.ts'
 import { effectOf } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { carriesId, itemsOf, playSink, sinkInputs } from './sinkWorld.ts'
+import { carriesId, itemsOf, plainStep, playSink, sinkInputs } from './sinkWorld.ts'
 import type { Delivery, MakeSink, Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 
 /** The promises of a sink under test. */
@@ -86,7 +86,8 @@ const meaningOfCall = (call: NetworkCall): Meaning => {
 
 const meaningOfVerdict = (verdict: Verdict): Meaning => {
   if (verdict._tag === 'Right') return 'delivered'
-  return isRetryable(verdict.left) ? 'retryable' : 'refused'
+  if (!isRetryable(verdict.left)) return 'refused'
+  return earliestRetry(verdict.left) === Infinity ? 'failed' : 'retryable'
 }
 
 /** Deliveries that had the network for themselves, and were not cancelled. */
@@ -107,8 +108,7 @@ const conflict = ({ verdict, calls }: Alone): string => {
   return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}`
 }
 
-const isNewSuccess = (verdict: Verdict): boolean =>
-  verdict._tag === 'Right' && verdict.right.duplicate !== true
+const isNewSuccess = (each: Verdict): boolean => each._tag === 'Right' && each.right.duplicate !== true
 
 /** The verdict of deliveries whose requests all met this meaning. */
 const holdsMeant = (trace: SinkTrace, meaning: Meaning, { reach }: Run): void => {
@@ -221,16 +221,16 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
         items.forEach(({ before, now }) => holds(before === now, `the item ${before} became ${now}`)),
     },
     close: {
-      statement: 'close resolves in its time, and may be called again and at the same time.',
+      statement: 'close resolves in its time, if one is given, and may be called again and at the same time.',
       check: async ({ clock, close }, { seed }) => {
-        const within = seed % 5_000
+        const limit = seed % 3 === 1 ? {} : { timeout: seed % 5_000 }
         const once = (): Promise<void> => {
-          const closing = close({ timeout: within })
+          const closing = close(limit)
           holds(isPromiseLike(closing), 'close({ timeout }) must answer a Promise')
           return closing
         }
-        await clock.run(Promise.all([once(), once()]), { timeout: within })
-        await clock.run(once(), { timeout: within })
+        await clock.run(Promise.all([once(), once()]), { timeout, ...limit })
+        await clock.run(once(), { timeout, ...limit })
       },
     },
     'each-subscription': {
@@ -323,7 +323,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
         const verdict = await trace.alone()
         if (verdict?._tag === 'Right') return
         const [first] = given.steps
-        const steps = first ? [{ ...first, cancel: null, again: null, until: null }] : []
+        const steps = first ? [{ ...first, ...plainStep }] : []
         const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
         const fresh = periods[0]?.deliveries.map(verdictIn)[0]
         const had = verdict === undefined ? 'no verdict' : JSON.stringify(verdict)

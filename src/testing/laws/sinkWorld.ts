@@ -7,6 +7,7 @@ import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
 import { isVerdict, refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
+import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
@@ -37,9 +38,7 @@ export const networkSink = <A>({ network }: World, timeout = 1_000): Sink<A> =>
 
 const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `item-${String(value)}`, value }))
 
-/**
- * The items that laws deliver. Without the caller's arbitrary, A is SinkItem: `sinkLaws` has no other form.
- */
+/** The items of laws. Without the caller's arbitrary, A is SinkItem: `sinkLaws` has no other form. */
 export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
   item ?? (sinkItem as fc.Arbitrary<A>)
 
@@ -71,6 +70,8 @@ interface SinkStep<out A> {
   readonly again: 'verdict' | 'complete' | null
   /** From its start to `until` of its attempt; null: that of the attempt of all. */
   readonly until: number | null
+  /** Which attempt it is; null: that of the attempt of all. */
+  readonly number: number | null
 }
 
 /** A world with deliveries, as data. */
@@ -97,6 +98,9 @@ const statuses = faultScript({
   ],
 })
 
+/** Neither cancelled nor repeated; the attempt of all. */
+export const plainStep = { wait: null, cancel: null, again: null, until: null, number: null }
+
 const none = { weight: 6, arbitrary: fc.constant(null) }
 
 /** `hasNetwork`: whether the network has a script. */
@@ -104,13 +108,12 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
   const step = fc.record<SinkStep<A>>({
     item,
     wait: fc.oneof(none, fc.constant(0), fc.nat(30)),
-    cancel: fc.oneof(none, fc.constant('verdict'), fc.nat(60)),
+    cancel: fc.oneof(none, fc.constant('verdict'), { weight: 3, arbitrary: fc.nat(60) }),
     again: fc.constantFrom(null, null, null, 'verdict', 'complete'),
     until: fc.oneof(none, fc.constantFrom(1, 20, 60)),
+    number: fc.constantFrom(null, null, 2, 9),
   })
-  const plain = item.map((each): SinkStep<A> => {
-    return { item: each, wait: null, cancel: null, again: null, until: null }
-  })
+  const onlyItem = item.map((each): SinkStep<A> => ({ ...plainStep, item: each }))
   const any = fc.record({
     seed: fc.nat(),
     script: hasNetwork ? anyScript : fc.constant([]),
@@ -119,7 +122,7 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
   const oneByOne = fc.record({
     seed: fc.nat(),
     script: statuses,
-    steps: fc.array(plain, { minLength: 1, maxLength: 12, size: 'max' }),
+    steps: fc.array(onlyItem, { minLength: 1, maxLength: 12, size: 'max' }),
   })
   return hasNetwork ? fc.oneof({ withCrossShrink: true }, any, oneByOne) : any
 }
@@ -197,20 +200,22 @@ export const playSink = async <A>(
   assertSink('sinkLaws', sink)
   const made = steps.map((step, at) => {
     const item = copyOf(step.item)
-    return { at, step, item, before: inspected(item), verdicts: verdictsOf(sink, item, attempt) }
+    const retried = step.number === null ? {} : { number: step.number, lastFailure: retryable('network') }
+    const own = { ...attempt, ...retried }
+    return { at, step, item, before: inspected(item), own, verdicts: verdictsOf(sink, item, own) }
   })
   const periods: Array<{ deliveries: Delivery[]; sent: number; endedAt: number }> = []
   let started = 0
   let open = 0
 
   const start = (one: (typeof made)[number], isAgain: boolean, over = (): void => undefined): Delivery => {
-    const { at, step, item, before } = one
+    const { at, step, item, before, own } = one
     const name = `delivery ${String(started++)}`
     const cancels = new Subject<void>()
     const startedAt = clock.monotonic()
     const until = startedAt + (step.until ?? Infinity)
-    const ownAttempt = { ...attempt, until: clock.now() + until - startedAt }
-    const verdicts = step.until === null ? one.verdicts : verdictsOf(sink, item, ownAttempt)
+    const dated = { ...own, until: clock.now() + until - startedAt }
+    const verdicts = step.until === null ? one.verdicts : verdictsOf(sink, item, dated)
     const delivery: Delivery = { item: at, startedAt, until, told: [], isCancelled: false }
     if (open++ === 0) periods.push({ deliveries: [], sent: network.calls.length, endedAt: Infinity })
     const period = periods.at(-1)
@@ -250,7 +255,7 @@ export const playSink = async <A>(
     if (first === undefined) return undefined
     isHealthy = true
     await clock.advance(REST)
-    const step = { ...first.step, cancel: null, again: null, until: null }
+    const step = { ...first.step, ...plainStep }
     let over = (): void => undefined
     const ended = new Promise<void>((resolve) => {
       over = resolve
@@ -271,7 +276,7 @@ export const playSink = async <A>(
   return {
     clock,
     name: sink.name,
-    close: (options: { readonly timeout: number }) => sink.close({ ...options, clock }),
+    close: (options: WaitOptions) => sink.close({ ...options, clock }),
     /** Requests before any delivery was subscribed. */
     early,
     periods: periods.map((period, at): Period => {

@@ -71,12 +71,7 @@ describe('a law', () => {
       /small shows nothing: 20 runs never reached: a, b/,
     ],
     ['skips every input', { check: () => fc.pre(false) }, 0, /skipped \d+ inputs with fc\.pre/],
-    [
-      'filters all inputs away',
-      { input: fc.nat().filter(() => false) },
-      0,
-      /lets nothing, or too little, through/,
-    ],
+    ['filters all inputs away', { input: fc.nat().filter(() => false) }, 0, /lets nothing, or too little/],
     ['has a generator that throws', { input: thrower }, 0, /its generator failed: Error: planted/],
   ])('that %s is vacuous', { timeout: 20_000 }, async (_, change, runs, text) => {
     const report = await reportOf(lessThan(2_000, change), { runs: 20 })
