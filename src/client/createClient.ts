@@ -12,7 +12,7 @@ import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely } from '../log/listeners.ts'
 import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
 import { deadLetters } from '../outbox/deadLetters.ts'
-import type { CorruptRecord } from '../outbox/outbox.ts'
+import { inUse, type CorruptRecord } from '../outbox/outbox.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay, type Relay } from '../outbox/relay.ts'
@@ -176,6 +176,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (settings.sink === undefined)
       await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await quietly('the close of the outbox', () => outbox.close({ timeout }))
+    if (store) inUse.delete(store)
     isClosed = true
     work.changed()
     program.idle()

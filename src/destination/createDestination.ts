@@ -13,7 +13,7 @@ import { callSafely } from '../log/listeners.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, until, type CloseResult } from '../outbox/close.ts'
 import { deadLetters } from '../outbox/deadLetters.ts'
-import type { CorruptRecord, OutboxStats } from '../outbox/outbox.ts'
+import { inUse, type CorruptRecord, type OutboxStats } from '../outbox/outbox.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
@@ -184,6 +184,7 @@ export const openDestination = (
     const closeSink = async (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
     await closeSink().catch(defectIn('the close of the sink'))
     await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
+    inUse.delete(opened)
     return result
   }
 

@@ -199,10 +199,9 @@ export const postTo = <A>(
           const known = retryAfter === undefined ? verdicts.get(status) : undefined
           const { attempt, observer } = slot.job
           const clock = clockOf(attempt)
-          const verdict =
-            known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), nowOf(attempt))
-          if (retryAfter === undefined) verdicts.set(status, verdict)
-          observer.next(verdict)
+          const told = known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), nowOf(attempt))
+          if (retryAfter === undefined) verdicts.set(status, told)
+          observer.next(told)
         },
         onResponseData: (_controller, chunk) => {
           const { job } = slot

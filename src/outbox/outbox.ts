@@ -226,7 +226,7 @@ const REQUIRED = [
   'close',
 ] as const
 
-/** Outboxes on which a part works: for ever, because it closes them; a `deliver` until it ends. */
+/** Outboxes on which a part works, until it is closed; a `deliver`, until it ends. */
 export const inUse = new WeakSet<object>()
 
 /** Whether a value has the functions of an outbox. */

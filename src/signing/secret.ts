@@ -45,6 +45,8 @@ const hmacSha1 = (key: Buffer): Signer => {
   })
   return (body) => {
     const isText = typeof body === 'string'
+    // An ArrayBuffer of code without types would be signed as no bytes.
+    if (!Number.isInteger(body.length)) throw new TypeError('a body must be text or a Uint8Array')
     if ((isText ? 3 * body.length : body.length) > MAX_SHARED)
       return nodeCrypto().createHmac('sha1', key).update(body).digest('hex')
     let size = body.length

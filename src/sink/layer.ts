@@ -24,7 +24,7 @@ type DeliverFunction<A> = Sink<A>['deliver']
 const starts = new WeakMap<DeliverFunction<never>, Subscribe<never>>()
 
 /** The `deliver` of sinks that report each of their attempts, and those of layers around one. */
-const [reporters, aroundReporters] = [new WeakSet<object>(), new WeakSet<object>()]
+const [reporters, wrapsReporter] = [new WeakSet<object>(), new WeakSet<object>()]
 
 /** A sink that reports each of its attempts: nothing around it needs to look. */
 export const reporting = <A>(sink: Sink<A>): Sink<A> => {
@@ -34,12 +34,11 @@ export const reporting = <A>(sink: Sink<A>): Sink<A> => {
 export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.has(deliver)
 
 /** Whether the sink or one inside it reports its attempts, also those that are cancelled. */
-export const tellsCuts = (sink: Sink<never>): boolean =>
-  isReporting(sink) || aroundReporters.has(sink.deliver)
+export const tellsCuts = (sink: Sink<never>): boolean => isReporting(sink) || wrapsReporter.has(sink.deliver)
 
 /** A sink that delivers by another one. */
 export const deliveringBy = <A>(inner: Sink<never>, sink: Sink<A>): Sink<A> => {
-  if (tellsCuts(inner)) aroundReporters.add(sink.deliver)
+  if (tellsCuts(inner)) wrapsReporter.add(sink.deliver)
   return sink
 }
 

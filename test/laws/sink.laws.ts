@@ -26,8 +26,7 @@ const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {
 describe('sink', () => registerLaws({ test: it }, sinkLaws(networkSink, { retryAfter: true })))
 
 const layered: MakeSink<SinkItem> = (world) => contramap((item: SinkItem) => item)(networkSink(world))
-describe('sink, as layers start it', () =>
-  registerLaws({ test: it }, sinkLaws(layered, { retryAfter: true })))
+describe('sink, as layers do', () => registerLaws({ test: it }, sinkLaws(layered, { retryAfter: true })))
 
 const inMemory = () => memory<SinkItem>({ maxCount: 5 })
 describe('memory', () => registerLaws({ test: it }, sinkLaws(inMemory, { answers: false })))

@@ -211,8 +211,7 @@ describe('one outbox, one deliver', () => {
 
   it('lets one follow the other, also after an error of the source', async () => {
     const outbox = memoryOutbox<unknown>({})
-    const through = (source: Observable<unknown>) =>
-      source.pipe(lift(), deliver(memory<unknown>(), { outbox }))
+    const through = (all: Observable<unknown>) => all.pipe(lift(), deliver(memory<unknown>(), { outbox }))
     expect(await errorOf(concat(through(of('a')), through(of('b'))))).toBe('no error')
     expect(await errorOf(through(throwError(() => new Error('planted'))))).toBe('Error: planted')
     expect(await errorOf(through(of('c')))).toBe('no error')

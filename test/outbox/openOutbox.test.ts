@@ -132,13 +132,16 @@ it('names the destination whose function answers no outbox', () => {
   expect(() => createCollector(collectorSettings, { ...quiet, outbox })).toThrow(error)
 })
 
-it('of one part is refused to another: it would send what is not its own', () => {
+it('of one part is refused to another until it is closed', async () => {
   // Of any items.
   const outbox = memoryOutbox() as never
-  createClient('key', { ...quiet, drainOnExit: false, outbox })
+  const first = createClient('key', { ...quiet, drainOnExit: false, outbox })
   const again = /outbox is the outbox of another part: give each part one of its own/
   expect(() => createClient('key', { ...quiet, outbox })).toThrow(again)
   expect(() => webhookDestination(settings, { ...quiet, outbox })).toThrow(again)
+  await first.close()
+  await webhookDestination(settings, { ...quiet, outbox }).close()
+  expect(webhookDestination(settings, { ...quiet, outbox }).stats().waiting).toBe(0)
   const same = memoryOutbox() as never
   const fault = 'destinations[1].outbox is the outbox of another part'
   expect(() => createCollector(collectorSettings, { ...quiet, outbox: () => same })).toThrow(fault)

@@ -118,6 +118,7 @@ describe('sign', () => {
     const digest = 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79'
     expect(signatureOf('Jefe', 'what do ya want for nothing?')).toBe(digest)
     expect(() => signatureOf('', '{}')).toThrow('the secret must not be empty')
+    expect(() => signatureOf('s', new ArrayBuffer(2) as never)).toThrow('must be text or a Uint8Array')
   })
 
   it.each([0, 1, 63, 64, 65, 16_384, 21_824, 21_825, 32_737, 65_472, 65_473, 65_536, 512_000])(

@@ -15,9 +15,8 @@ describe('bodies at the limit of the stack, and what is no body', () => {
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   it.each([[{ n: 1n }], [cycle], [() => undefined], [Symbol('s')], [undefined]])('%s is no body', (value) => {
-    const explanation: unknown =
-      value === undefined ? expect.stringMatching(/body parser/) : expect.any(String)
-    const left = { reason: 'badBody', explanation }
+    const said: unknown = value === undefined ? expect.stringMatching(/body parser/) : expect.any(String)
+    const left = { reason: 'badBody', explanation: said }
     expect(verifyParsed('s', value, signatureOf('s', '{}'))).toMatchObject({ left })
   })
 })

@@ -102,8 +102,7 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
 export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
   lawsOver('client', clientRun, (given, run) => playClient(open, given, run), {
     'ends-once': {
-      statement:
-        'Each accepted call ends exactly once, at the latest in the close, and is not sent after that.',
+      statement: 'Each accepted call ends once, at the latest in the close, and is not sent after that.',
       check: ({ happened }) => {
         same(idsOf(happened, 'ended').toSorted(), idsOf(happened, 'accepted').toSorted())
         for (const [n, { what, ids }] of happened.entries()) {
