@@ -49,6 +49,9 @@ it('refuses more than 250,000 values', () => {
 it('names at most 1,000 faults', () => {
   const found = only({ list: new Array(5_000).fill(Number.NaN) })
   expect(found).toHaveLength(1_000)
+  // Only the part of a key that is shown is looked at.
+  const key = 'k'.repeat(60)
+  expect(only({ [`${key}"`]: Number.NaN })).toMatchObject([{ path: `properties.${key}…` }])
   const integrations = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`i${n}`, 1]))
   const read = Event.decode({ type: 'track', userId: 'u', event: 'e', integrations })
   expect(read._tag === 'Left' && read.left).toHaveLength(1_000)

@@ -101,6 +101,8 @@ describe('the request of a webhook', () => {
     const attempt = { ...onlyAttempt, clock }
     await deliverOnce(sink, event, { attempt })
     clock.tick(90_000)
+    secrets = Promise.reject(new Error('planted')) as never
+    await deliverOnce(sink, event, { attempt })
     secrets = String(two)
     await deliverOnce(sink, payloadOf(event.text, { id: 'ü \n' }), { attempt })
     const times = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))

@@ -283,9 +283,7 @@ describe('a store that fails', () => {
       const { clock, log, events, offer } = setUp({ store: failing(operation, 2, how), retryDelay: 5_000 })
       await offer(item)
       await clock.advance(7_100)
-      const starts = log
-        .filter((line) => line.endsWith(`start ${item}`))
-        .map((line) => Number.parseInt(line, 10))
+      const starts = log.filter((at) => at.endsWith(`start ${item}`)).map((at) => Number.parseInt(at, 10))
       expect(starts).toEqual({ lease: [2_000], ack: [0], nack: [0, 5_010] }[operation])
       expect(events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
     }

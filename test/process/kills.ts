@@ -158,10 +158,7 @@ export const openReceiver = async (
     if (!isHealed && holds && (isFirst || (chance < 0.02 && held < 6))) {
       held++
       response.on('close', () => held--)
-    } else if (
-      events.some(({ event }) => refuses(event)) ||
-      (!isHealed && chance > 0.96 && !refused.has(key))
-    ) {
+    } else if (events.some((e) => refuses(e.event)) || (!isHealed && chance > 0.96 && !refused.has(key))) {
       // Once each, so that no backoff grows long.
       refused.add(key)
       response.writeHead(503).end()

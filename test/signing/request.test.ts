@@ -155,10 +155,7 @@ const requestOf = ({ body = text, signature = signatureOf('s', text) }: Made = {
     headers: { 'x-signature': signature },
   })
 
-const streamOf = (
-  parts: ReadonlyArray<Uint8Array>,
-  end: (controller: ReadableStreamDefaultController) => void,
-) =>
+const streamOf = (parts: ReadonlyArray<Uint8Array>, end: (to: ReadableStreamDefaultController) => void) =>
   new ReadableStream({
     start: (controller) => {
       for (const part of parts) controller.enqueue(part)

@@ -4,6 +4,7 @@ import { getOrElse } from 'fp-ts/lib/Either.js'
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { secretFrom, signatureOf, signerOf, verifyRaw, type Secret } from '../../src/signing/index.ts'
+import { signerSource } from '../../src/signing/secret.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { thrown } from '../support/faults.ts'
 import { forAll } from '../support/check.ts'
@@ -111,6 +112,8 @@ it('signerOf gives one secret one signer, so that work can be shared by identity
   expect(signerOf(secret)).toBe(signerOf(secret))
   expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
   expect(signerOf('a')('{}')).toBe(signatureOf(secret, '{}'))
+  const later = (): never => Promise.reject(new Error('planted')) as never
+  expect(signerSource(later)).toThrow('the secret must be a string')
 })
 
 describe('sign', () => {

@@ -14,8 +14,7 @@ const readAll = async (chunks: AsyncIterable<Chunk>, maxBytes: number): Promise<
   return all
 }
 
-const of = (...chunks: ReadonlyArray<Chunk>): AsyncIterable<Chunk> =>
-  Readable.from(chunks, { objectMode: true })
+const of = (...all: ReadonlyArray<Chunk>): AsyncIterable<Chunk> => Readable.from(all, { objectMode: true })
 
 const said = async (...chunks: ReadonlyArray<Chunk>): Promise<ReadonlyArray<unknown>> =>
   (await readAll(of(...chunks), 100)).map((line) =>
