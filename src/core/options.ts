@@ -242,7 +242,8 @@ export const list = <A>(
       if (isLeft(member)) errors.push(...member.left)
       else decoded[index] = member.right
     })
-    return withRule(errors, decoded, context, rule)
+    // A rule compares members with one another.
+    return withRule(errors, decoded, context, input.length > max ? () => [] : rule)
   })
 
 const pathOf = (context: t.Context): string =>

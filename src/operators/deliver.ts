@@ -97,7 +97,7 @@ const shape = {
 const reportedLefts = new WeakSet<object>()
 
 const IN_USE =
-  'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use ' +
+  'deliver: another part works on this outbox: give each part an outbox of its own, or use ' +
   'one deliver with route({ keyOf, open }) for several sinks'
 
 /** Why an item cannot be counted, if it cannot. */
@@ -258,7 +258,7 @@ const runRelay = <L, P, D>(
  * sink in `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; the results are
  * emitted afterwards.
  *
- * One deliver works on an outbox at a time: the stream of a second one ends with an error that says how to
+ * One part works on an outbox at a time: the stream of a second deliver ends with an error that says how to
  * mend it, until the first has completed or is unsubscribed. Without `onEvent` log events go to the
  * diagnostics channels and the debug log (`DEBUG=headrace:*`).
  *

@@ -230,7 +230,7 @@ describe('a 200 with ok:false (clients/25)', () => {
     ['message id', [{ messageId: 'b', reason: 'bad' }]],
     ['message_id, with an error', [{ message_id: 'b', error: 'bad' }]],
     ['message id, with an index beyond the batch', [{ index: 9, messageId: 'b', message: 'bad' }]],
-    ['index, among unknown names', [{ messageId: 'z' }, null, 7, { index: 1, reason: 'bad' }, { index: -1 }]],
+    ['index among others', [{ messageId: 'z' }, null, 7, 'what', { index: 1, reason: 'bad' }, { index: -1 }]],
     ['L5 an object by message id', { b: 'bad', z: 'unknown', constructor: 'unknown' }],
   ])('fails the messages that it names by %s', async (_how, errors) => {
     expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
