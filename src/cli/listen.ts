@@ -43,13 +43,12 @@ const lineOfBody = (body: Buffer): string => {
 }
 
 /** Of one connection, or counted anew by the request that passes a body on. */
-const OWN_HEADERS =
-  /^(host|connection|content-length|transfer-encoding|keep-alive|expect|upgrade|te|trailer)$/
+const NOT_KEPT = /^(host|connection|content-length|transfer-encoding|keep-alive|expect|upgrade|te|trailer)$/
 const PASS_TIMEOUT = 30_000
 
 /** Posts a body on as it came. Answers the status. */
 const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<number> => {
-  const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name))
+  const kept = Object.entries(headers).filter(([name]) => !NOT_KEPT.test(name))
   const given = kept.map(([name, value]): [string, string] => [name, String(value)])
   const post = async (): Promise<number> => {
     const answer = await fetch(url, { method: 'POST', headers: given, body, redirect: 'manual', signal })

@@ -140,7 +140,7 @@ export const createCollector = (
       answers: Object.fromEntries(answers),
       sources: Object.fromEntries(sources.map((source) => [source.id, statsOf([source])])),
       destinations: Object.fromEntries(
-        targets.current().map(({ name, destination }) => [name, destination.stats()]),
+        targets.current().map(({ name, destination: to }) => [name, to.stats()]),
       ),
     }
   }

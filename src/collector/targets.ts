@@ -33,6 +33,7 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer 
   return (): Receivers => ({
     sink: withTimeout({ timeout })(layer?.(signed) ?? signed),
     exchange: () => undefined,
+    stop: () => undefined,
   })
 }
 
@@ -50,7 +51,7 @@ const openTarget = (
   const hooks = settings.sink === undefined ? hooksOf(settings) : []
   const make: Parameters<typeof openDestination>[0] =
     settings.sink === undefined
-      ? (isStopped) => urlsSink(hooks, all, isStopped)
+      ? () => urlsSink(hooks, all)
       : ownSink(settings.sink, settings.sharedSecret, all)
   const tell = (outcome: DestinationOutcome['outcome']): void => onOutcome({ destination: name, outcome })
   const destination = openDestination(make, enabled, all, tell)

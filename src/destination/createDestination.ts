@@ -81,7 +81,7 @@ export const urlCounters = () => {
 
 /** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
 export const openDestination = (
-  makeReceivers: (isStopped: () => boolean) => Receivers,
+  makeReceivers: () => Receivers,
   initiallyEnabled: boolean,
   options: CheckedOptions,
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
@@ -90,7 +90,6 @@ export const openDestination = (
   const urls = urlCounters()
   let enabled = initiallyEnabled
   let refusedCount = 0
-  let isStopped = false
   let arriving = 0
   let arrivingBytes = 0
 
@@ -130,7 +129,7 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const { sink, exchange } = makeReceivers(() => isStopped)
+  const { sink, exchange, stop } = makeReceivers()
   const work = relay<Payload<Event>>({
     retry,
     clock,
@@ -178,9 +177,7 @@ export const openDestination = (
   }
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
-    const result = await closeRelay(work, clock, within, timeout, () => {
-      isStopped = true
-    })
+    const result = await closeRelay(work, clock, within, timeout, stop)
     const closeSink = async (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
     await closeSink().catch(defectIn('the close of the sink'))
     await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
@@ -217,9 +214,7 @@ export const openDestination = (
     sendIn: async (client, call) => {
       const { enqueueIn } = outbox
       if (enqueueIn === undefined)
-        throw new TypeError(
-          'sendIn needs an outbox with enqueueIn, such as postgres() of headrace/outbox/postgres',
-        )
+        throw new TypeError('sendIn needs an outbox with enqueueIn: postgres() of headrace/outbox/postgres')
       if (!enabled) return left(disabled(call))
       if (life.isClosing()) return left(closed(call))
       const encoded = encode(call)
@@ -304,11 +299,7 @@ export const webhookDestination = (settings: Settings, options: DestinationOptio
   if (isLeft(decoded)) throw new ConfigError('Invalid settings of a webhook destination', decoded.left)
   const hooksOf = webhooksOf(checked)
   const hooks = hooksOf(decoded.right)
-  const destination = openDestination(
-    (isStopped) => urlsSink(hooks, checked, isStopped),
-    decoded.right.enabled ?? true,
-    checked,
-  )
+  const destination = openDestination(() => urlsSink(hooks, checked), decoded.right.enabled ?? true, checked)
   return {
     ...destination,
     update: (given) => {

@@ -1,5 +1,5 @@
 /** The URLs of a destination. They may change while it runs. */
-import { left } from '../core/either.ts'
+import { constVoid, left } from '../core/either.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -21,6 +21,8 @@ export interface Receivers {
   readonly sink: Hook
   /** Later attempts go to these; those in flight end where they are. A URL that stays keeps its state. */
   readonly exchange: (hooks: ReadonlyArray<Hook>) => void
+  /** No more requests start: what waits for one ends without it. */
+  readonly stop: () => void
 }
 
 const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
@@ -72,19 +74,20 @@ export const webhooksOf = ({ egress, statuses, messageIdHeader, layer }: SharedO
 interface Url {
   hook: Hook
   subscribe: Subscribe<Payload<Event>>
-  isGone: boolean
+  /** Why no more requests start. */
+  stopped: Verdict | undefined
+  /** Lets all that waits leave its queue. */
+  release: () => void
   readonly queue: Hook
 }
 
 /**
  * The first success of all URLs. Each has a queue of its own for everything in flight, which only requests of
- * ended events can fill. A `Retry-After` holds back its URL for all events. Once `isStopped`, nothing leaves
- * a queue.
+ * ended events can fill. A `Retry-After` holds back its URL for all events.
  */
 export const urlsSink = (
   hooks: ReadonlyArray<Hook>,
   { clock, timeout, concurrency, maxInFlight }: SharedOptions,
-  isStopped: () => boolean,
 ): Receivers => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(withTimeout({ timeout })(hook))
   const openUrl = (hook: Hook): Url => {
@@ -94,11 +97,16 @@ export const urlsSink = (
       () => Promise.resolve(),
       true,
     )
-    const gate = retryAfterGate(MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined))
-    const asked = deliveringBy(hook, made)
-    const queue = concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight }, true)(gate(asked))
-    const url: Url = { hook, subscribe: connect(hook), isGone: false, queue }
+    const gate = retryAfterGate(MAX_HOLD, () => url.stopped)
+    const limits = { concurrency, queue: maxInFlight }
+    const limited = concurrencyLayer<Payload<unknown>>(limits, (release) => (url.release = release))
+    const queue = limited(gate(deliveringBy(hook, made)))
+    const url: Url = { hook, subscribe: connect(hook), stopped: undefined, release: constVoid, queue }
     return url
+  }
+  const stop = (url: Url, why: Verdict): void => {
+    url.stopped = why
+    url.release()
   }
   /** Replaced, until the last request has ended, which takes at most `timeout`. */
   const closing = new Set<Hook>()
@@ -123,7 +131,7 @@ export const urlsSink = (
     }
     for (const url of before)
       if (!urls.includes(url)) {
-        url.isGone = true
+        stop(url, GONE)
         retire(url.hook)
       }
   }
@@ -134,5 +142,5 @@ export const urlsSink = (
     (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
     true,
   )
-  return { sink: reporting(sink), exchange }
+  return { sink: reporting(sink), exchange, stop: () => urls.forEach((url) => stop(url, CLOSING)) }
 }

@@ -8,7 +8,7 @@ import { closedIn, expired, wasStarted, type Failure, type Receipt, type Verdict
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step, type Wait } from '../policy/step.ts'
-import type { Ack, Entry } from './outbox.ts'
+import { CUT, type Ack, type Entry } from './outbox.ts'
 
 /** The entry waits, with its new progress. `attempts` counts those that started a request. */
 interface Again<A> {
@@ -66,9 +66,9 @@ export const lateEnd = <A>(
   window: number,
   clock: Pick<Clock, 'now'>,
 ): Ack<A> | undefined => {
-  const { item, progress, firstAttemptAt } = entry
-  if (progress === undefined || firstAttemptAt === undefined) return undefined
-  if (Math.max(at, clock.now()) < firstAttemptAt + window) return undefined
-  const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure, 'deadline')
+  const { item, firstAttemptAt } = entry
+  if (firstAttemptAt === undefined || Math.max(at, clock.now()) < firstAttemptAt + window) return undefined
+  const { attempts, lastFailure } = entry.progress ?? { attempts: 1, lastFailure: CUT }
+  const failure = expired(attempts, firstAttemptAt, lastFailure, 'deadline')
   return { entry, outcome: expiredOutcome(item, failure) }
 }

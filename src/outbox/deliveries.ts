@@ -235,10 +235,12 @@ export const deliveries = <A, D>(
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel
     },
-    /** Cancels all. Answers the entries that have no verdict: their attempt was cut. */
-    cancelAll: (): ReadonlySet<Entry<A>> => {
+    /** Cancels all. Answers the entries whose attempt was cut before its verdict, and when it started. */
+    cancelAll: (): ReadonlyMap<Entry<A>, number> => {
       const cancelled = running.drain()
-      const cut = cancelled.flatMap(({ hasVerdict, entries }) => (hasVerdict ? [] : entries))
+      const cut = new Map<Entry<A>, number>()
+      for (const { hasVerdict, entries, startedAt } of cancelled)
+        if (!hasVerdict) for (const entry of entries) cut.set(entry, startedAt)
       at.inFlight = at.retriesInFlight = at.running = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
@@ -246,7 +248,7 @@ export const deliveries = <A, D>(
         delivery.cancel()
         if (!cutsAreTold) tell(delivery, clock.monotonic(), CANCELLED)
       }
-      return new Set(cut)
+      return cut
     },
   }
 }

@@ -240,7 +240,7 @@ export const newEntry = <A>(id: string, item: A): Entry<A> => ({
   progress: undefined,
 })
 
-const CUT = retryable('closed', { detail: 'its attempt was cut by the close; it may have arrived' })
+export const CUT = retryable('closed', { detail: 'its attempt was cut by the close; it may have arrived' })
 
 /** The outcome of an entry that is handed back undelivered. `isCut`: its attempt got no verdict. */
 export const abandonedOf = <A>({ item, progress }: Entry<A>, isCut = false): Outcome<A> => {

@@ -262,12 +262,15 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     stopStarting()
     const stopWaiting = writes.stopRetrying(storeTimeout)
     const cut = sending.cancelAll()
+    // A restart goes on with the deadline of an attempt that was cut.
+    for (const [entry, due] of cut)
+      if (!isLost(entry)) save([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
     /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
     const handBack = (): void => {
       if (isStoreBusy()) return
       idle.unsubscribe()
-      const mine = [...cut, ...held.drain()].filter(isLost).map(ackOf)
+      const mine = [...cut.keys(), ...held.drain()].filter(isLost).map(ackOf)
       writes.handBack(mine, (remaining) => {
         stopWaiting()
         book.leased(remaining)

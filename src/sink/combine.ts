@@ -61,12 +61,9 @@ const sameVerdicts = (some: ReadonlyArray<Verdict>, others: ReadonlyArray<Verdic
   some.length === others.length && some.every((each, at) => contentOf(each) === contentOf(others[at]))
 
 /** Closes all at the same time, and waits for all before it fails with the first error. */
-export const closeAll = async <A>(
-  sinks: ReadonlyArray<Sink<A>>,
-  timeout: number,
-  clock: Clock,
-): Promise<void> => {
-  const results = await Promise.allSettled(sinks.map(async (sink) => sink.close({ timeout, clock })))
+export const closeAll = async <A>(all: ReadonlyArray<Sink<A>>, within: number, on: Clock): Promise<void> => {
+  const closes = all.map(async (sink) => sink.close({ timeout: within, clock: on }))
+  const results = await Promise.allSettled(closes)
   const failed = results.find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason
 }

@@ -25,7 +25,7 @@ const NOT_STARTED_IN_TIME: Verdict = left(
 )
 
 interface KeyQueue<A> extends Reported<A> {
-  readonly concurrency: number
+  concurrency: number
   readonly now: () => number
   /** Drops the queue, because nothing waits or runs. */
   readonly drop: () => void
@@ -129,10 +129,13 @@ const concurrencyOptions = strict({
   by: optional(func<(item: never) => unknown>()),
 })
 
-/** As `withConcurrency`. A fair one continues long starts in the next turn of the event loop. */
+/**
+ * As `withConcurrency`. With `onQueue` it continues long starts in the next turn of the event loop, and gives
+ * each queue's `release`, which lets all that waits start.
+ */
 export const concurrencyLayer = <B>(
   options: ConcurrencyOptions<B>,
-  isFair: boolean,
+  onQueue?: (release: () => void) => void,
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
   const { by } = options
   const checked = checkOptions('options of withConcurrency', concurrencyOptions, options)
@@ -152,9 +155,14 @@ export const concurrencyLayer = <B>(
           }
           const waiting = linkedList<LimitedDelivery<A>>()
           const limits = { sink: sink.name, subscribe, tellsCuts: tellsCuts(sink), concurrency, now, drop }
-          const starting = drainLoop(() => startWaiting(made, () => isFair && isTurnOver(clock)))
+          const mustRest = (): boolean => onQueue !== undefined && isTurnOver(clock)
+          const starting = drainLoop(() => startWaiting(made, mustRest))
           const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
           queues.set(key, made)
+          onQueue?.(() => {
+            made.concurrency = Infinity
+            starting.run()
+          })
           return made
         }
 
@@ -197,4 +205,4 @@ export const concurrencyLayer = <B>(
  */
 export const withConcurrency = <B>(
   options: ConcurrencyOptions<B>,
-): (<A extends B>(sink: Sink<A>) => Sink<A>) => concurrencyLayer(options, false)
+): (<A extends B>(sink: Sink<A>) => Sink<A>) => concurrencyLayer(options)

@@ -31,10 +31,7 @@ it('reports attempts, URLs that were skipped, and waits', () => {
     newsOf({ ...attempted, result: ok }, subjectOf),
     newsOf({ ...attempted, result: left(retryable('timeout')) }, subjectOf),
     newsOf({ _tag: 'UrlSkipped', ...at, number: 1 }, subjectOf),
-    newsOf(
-      { _tag: 'Waiting', at: 0, from: 'test', item, attempts: 1, failure, delay: 700, because: 'x' },
-      subjectOf,
-    ),
+    newsOf({ _tag: 'Waiting', ...at, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),
     newsOf({ _tag: 'Accepted', at: 0, from: 'test', item }, subjectOf),
   ]).toEqual([
     { ...attempt, n: 2, ok: true, ms: 4, status: 200 },

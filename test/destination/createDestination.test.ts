@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { memoryOutbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Nack } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
 import { toWebhookBody, type Event } from '../../src/event/index.ts'
 import type { Payload } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
 import { mutated } from '../support/mutated.ts'
-import { busy, gone, open, track, yes } from './virtual.ts'
+import { busy, gone, open, track, yes, type Answer } from './virtual.ts'
 
 const nowhere = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
 
@@ -56,14 +56,35 @@ describe('close', () => {
     [300, 800],
     [3_000, 3_500],
   ])('with a timeout of %d and a server that hangs ends at %d; cuts are named (H19)', async (timeout, at) => {
-    const { clock, destination, outcomes } = open([() => ({ verdict: yes, after: Infinity })])
-    await destination.send(track('1'))
+    const hangs = () => ({ verdict: yes, after: Infinity })
+    const { clock, destination, outcomes } = open([hangs], { concurrency: 1 })
+    for (const id of ['1', '2']) await destination.send(track(id))
     let closedAt = NaN
     void destination.close({ timeout }).then(() => (closedAt = clock.monotonic()))
     await clock.advance(60_000)
     expect(closedAt).toBe(at)
     const failure = { reason: 'closed', detail: expect.stringContaining('may have arrived') as unknown }
-    expect(outcomes).toMatchObject([{ _tag: 'Abandoned', attempts: 1, lastFailure: failure }])
+    const waited = { attempts: 0, lastFailure: undefined }
+    expect(outcomes).toMatchObject([{ _tag: 'Abandoned', attempts: 1, lastFailure: failure }, waited])
+  })
+
+  it('stores the start of an attempt that it cuts, for the deadline after a restart (DE4)', async () => {
+    const kept: Array<Nack<Payload<Event>>> = []
+    const inner = memoryOutbox<Payload<Event>>()
+    const nack = (list: Readonly<typeof kept>) => (kept.push(...list), inner.nack(list))
+    const outbox = { ...inner, keeps: () => true, nack }
+    const answer: Answer = (id, number) =>
+      id === 'retried' && number === 1 ? { verdict: busy } : { verdict: yes, after: Infinity }
+    const { clock, destination } = open([answer], { outbox })
+    const firstAttemptAt = clock.now()
+    for (const id of ['cut', 'retried']) await destination.send(track(id))
+    await clock.advance(1_100)
+    void destination.close({ timeout: 0 })
+    await clock.advance(500)
+    expect(kept.slice(1)).toMatchObject([
+      { entry: { item: { id: 'cut' }, firstAttemptAt, progress: undefined }, due: firstAttemptAt },
+      { entry: { item: { id: 'retried' }, firstAttemptAt, progress: { attempts: 1 } } },
+    ])
   })
 
   it('logs a sink and an outbox that fail to close', async () => {

@@ -25,17 +25,23 @@ it('Retry-After holds back its URL for all events; one that is held makes no att
   expect(destination.stats().urls).toMatchObject({ url0: { delivered: 21, failed: 1 } })
 })
 
-it('sinks of one name, which a layer may make, are refused before anything is changed', async () => {
+it('an exchange refuses two sinks of one name, and ends what waits for one that it leaves out', async () => {
   const clock = virtualClock()
-  const sinkOf = (name: string) =>
-    scriptedSink<Payload<Event>>({ name, clock, reply: () => ({ verdict: yes }) })
-  const [url, other] = [sinkOf('url'), sinkOf('other')]
-  const { sink, exchange } = urlsSink([url], checkOptions('', destinationOptions, { clock }), () => false)
+  const reply = () => ({ verdict: yes, after: Infinity })
+  const [url, other] = ['url', 'other'].map((name) => scriptedSink<Payload<Event>>({ name, clock, reply }))
+  if (url === undefined || other === undefined) throw new Error('two were made')
+  const { sink, exchange } = urlsSink([url], checkOptions('', destinationOptions, { clock, concurrency: 1 }))
   expect(() => exchange([other, other])).toThrow(TypeError)
   const payload = { id: 'a', items: [], text: '{}', byteLength: 2 } as unknown as Payload<Event>
-  sink.deliver(payload, { number: 1, until: Infinity, lastFailure: undefined, clock }).subscribe()
+  const verdicts: Verdict[] = []
+  for (let n = 0; n < 2; n++)
+    sink
+      .deliver(payload, { number: 1, until: Infinity, lastFailure: undefined, clock })
+      .subscribe((verdict) => verdicts.push(verdict))
   await clock.advance(1)
-  expect([url.calls.length, url.closed, other.calls]).toEqual([1, [], []])
+  expect([url.calls.length, url.closed, other.calls, verdicts]).toEqual([1, [], [], []])
+  exchange([other])
+  expect(verdicts).toMatchObject([{ left: { causes: [{ failure: { reason: 'held' } }] } }])
 })
 
 it('Retry-After of another event costs a retry no attempt of its policy (DE2)', async () => {

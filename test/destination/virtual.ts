@@ -28,7 +28,7 @@ export const openOver = (
   options: DestinationOptions = {},
 ): OpenDestination => {
   const checked = checkOptions('options', destinationOptions, options)
-  return openDestination((isStopped) => urlsSink(urls, checked, isStopped), true, checked)
+  return openDestination(() => urlsSink(urls, checked), true, checked)
 }
 
 export type Answer = (id: string, number: number, index: number) => Reply

@@ -38,9 +38,8 @@ describe('addresses that a look-up found (DE13)', () => {
     expect(onlyPublic.address(address, 'a.example')).toBeDefined(),
   )
 
-  it.each(['8.8.8.8', '2606:4700::1', '3ffe::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
-    'takes %s',
-    (address) => expect(onlyPublic.address(address, 'a.example')).toBeUndefined(),
+  it.each(['8.8.8.8', '2606:4700::1', '3ffe::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])('takes %s', (at) =>
+    expect(onlyPublic.address(at, 'a.example')).toBeUndefined(),
   )
 })
 

@@ -63,11 +63,8 @@ const written = ({ values, breaks, bom, lastBreak }: File, change: (text: string
 const asIs = (json: string): Buffer => Buffer.from(json)
 
 /** Cuts the bytes, or the text of them, into chunks; a string is cut between UTF-16 units. */
-const chunksOf = async function* (
-  bytes: Buffer,
-  { cuts, strings }: File,
-  mayBeText: boolean,
-): AsyncIterable<Chunk> {
+const chunksOf = async function* (bytes: Buffer, file: File, mayBeText: boolean): AsyncIterable<Chunk> {
+  const { cuts, strings } = file
   const allText = mayBeText && (strings[0] ?? false)
   const whole = bytes.toString('utf8')
   const length = allText ? whole.length : bytes.length

@@ -42,12 +42,11 @@ itCatches<MakeConcurrency>('concurrency', concurrencyLaws.each, {
 itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
   'T1: it is one millisecond late': (within) => withTimeout({ timeout: within + 1 }),
   'T2: a timeout does not cancel inside': (within) => (sink) => withTimeout({ timeout: within })(leaky(sink)),
-  'T3: each delivery has a timer': (within) => (sink) =>
+  'T3: each delivery has a timer': (timeout) => (sink) =>
     makeSink(
       sink.name,
-      (item, attempt, observer) =>
-        subscribeTo(withTimeout({ timeout: within })(sink))(item, attempt, observer),
-      (timeout) => sink.close({ timeout }),
+      (item, attempt, observer) => subscribeTo(withTimeout({ timeout })(sink))(item, attempt, observer),
+      (within) => sink.close({ timeout: within }),
     ),
 })
 

@@ -13,11 +13,8 @@ const nothing = () => Promise.resolve()
 const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('status', { status: 503 }))
 
-const scripted = (
-  clock: VirtualClock,
-  answer: (item: string, attempt: Attempt) => Verdict = () => yes,
-  after = 10,
-) => scriptedSink<string>({ clock, reply: (item, attempt) => ({ verdict: answer(item, attempt), after }) })
+const scripted = (clock: VirtualClock, answer = (_item: string, _attempt: Attempt) => yes, after = 10) =>
+  scriptedSink<string>({ clock, reply: (item, attempt) => ({ verdict: answer(item, attempt), after }) })
 
 const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () => void } => {
   const seen = { values: [] as T[], end: 'open', stop: () => undefined as void }

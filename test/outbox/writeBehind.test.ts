@@ -10,11 +10,9 @@ import { sharedStore } from '../support/sharedStore.ts'
 import { busy, event, many, open, turn, yes, type World } from '../client/virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */
-const durable = (
-  change: (inner: Outbox<Message>) => Partial<Outbox<Message>> = () => ({}),
-): Outbox<Message> => {
+const durable = (over: (all: Outbox<Message>) => Partial<Outbox<Message>> = () => ({})): Outbox<Message> => {
   const inner = memoryOutbox<Message>()
-  return { ...inner, keeps: () => true, takeRemaining: () => [], ...change(inner) }
+  return { ...inner, keeps: () => true, takeRemaining: () => [], ...over(inner) }
 }
 
 /** A durable outbox whose `enqueue` fails while `isFailing` says so; `stored` hears of each list. */

@@ -25,13 +25,7 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 const run = (script: string, planted = '') => {
-  const {
-    VITEST: _vitest,
-    NODE_OPTIONS: _options,
-    NODE_TEST_CONTEXT: _context,
-    RUNS: _runs,
-    ...env
-  } = process.env
+  const { VITEST: _v, NODE_OPTIONS: _o, NODE_TEST_CONTEXT: _c, RUNS: _r, ...env } = process.env
   const { status, stdout, stderr } = spawnSync('npm', ['run', script], {
     cwd: project,
     encoding: 'utf8',

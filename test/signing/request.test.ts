@@ -188,9 +188,7 @@ describe('verifyRequest on a web Request', () => {
   })
 
   it('stops reading at the bound', async () => {
-    const pull = vi.fn((controller: ReadableStreamDefaultController) =>
-      controller.enqueue(new Uint8Array(65_536)),
-    )
+    const pull = vi.fn((to: ReadableStreamDefaultController) => to.enqueue(new Uint8Array(65_536)))
     const cancel = vi.fn()
     const body = new ReadableStream({ pull, cancel })
     const answer = await verifyRequest('s', requestOf({ body }), { maxBytes: 200_000 })

@@ -65,7 +65,7 @@ const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
   firstSuccess: (inner) => firstSuccess([inner]),
   toAll: (inner) => toAll([inner, memory()], { name: 'mine' }),
   route: (inner) => route({ keyOf: () => 1, open: () => inner }),
-  'the layers of a destination': (inner) => urlsSink([inner], options, () => false).sink as Sink<Item>,
+  'the layers of a destination': (inner) => urlsSink([inner], options).sink as Sink<Item>,
 }
 
 test.each(Object.keys(forms).flatMap((form) => Object.keys(parts).map((part) => [form, part] as const)))(

@@ -95,9 +95,8 @@ const instrument = (source: string): string => {
         [expression.getEnd(), ')'],
       ]
     }
-    const name = ts.isVariableStatement(statement)
-      ? statement.declarationList.declarations[0]?.name
-      : undefined
+    const list = ts.isVariableStatement(statement) ? statement.declarationList.declarations : []
+    const name = list[0]?.name
     if (name === undefined || !ts.isIdentifier(name)) return []
     return [
       [statement.getStart(), ';__mark();'],
@@ -189,8 +188,7 @@ const runAll = async (child: string, paths: ReadonlyArray<string>, limit: number
     })
     const code = await new Promise((resolve) => node.on('close', resolve))
     clearTimeout(timer)
-    if (code !== 0 && current.errors.length === 0)
-      current.errors.push(`its process ended with ${String(code)}`)
+    if (code !== 0 && current.errors.length === 0) current.errors.push(`it ended with ${String(code)}`)
     if (left.length === before) throw new Error('the child did not start')
   }
   return runs
