@@ -396,6 +396,47 @@ describe('PostgreSQL', async () => {
     await small.end()
   })
 
+  test('a schema is migrated again beside an open transaction that adds, and nothing waits', async () => {
+    const [outbox, client] = [await open(), await pool.connect()]
+    await client.query('begin')
+    await outbox.enqueueIn(client, ['a'])
+    await migrate(pool, { schema })
+    expect(await outbox.enqueue(['b'])).toMatchObject([{ right: { item: 'b' } }])
+    expect(outbox.stats()).toMatchObject({ waiting: 2 })
+    await client.query('rollback')
+    client.release()
+    await outbox.close()
+  })
+
+  test('a deadlock with another transaction is asked again', async () => {
+    let deadlocks = 3
+    const dead = failing((text, hasRun) => {
+      if (hasRun || !text.includes('.enqueue(') || deadlocks-- <= 0) return false
+      throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+    })
+    const outbox = await open({ pool: dead })
+    expect(await outbox.enqueue(['a'])).toMatchObject([{ right: { item: 'a' } }])
+    deadlocks = 9
+    await expect(outbox.enqueue(['b'])).rejects.toThrow('deadlock')
+    await outbox.close()
+  })
+
+  test('what was asked more than 30 s ago is not stored: nothing waits for its answer', async () => {
+    const outbox = await open()
+    vi.spyOn(systemClock, 'monotonic').mockReturnValueOnce(performance.now() - 30_001)
+    const late = outbox.enqueue(['late'])
+    const [stored] = await Promise.all([outbox.enqueue(['a']), late])
+    expect(stored).toHaveLength(1)
+    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['a'])
+    await outbox.close()
+  })
+
+  test('half a character is refused, as a character 0 is', async () => {
+    const outbox = await open()
+    for (const wrong of ['a\ud800', '\0']) await expect(outbox.enqueue([wrong])).rejects.toThrow(/not stored/)
+    await outbox.close()
+  })
+
   test('a first attempt and a due time keep their meaning in a process with another clock', async () => {
     const queue = `clocks${String(++queues)}`
     const a = await open({ queue })
@@ -433,6 +474,12 @@ describe('PostgreSQL', async () => {
       expect(await opening({ schema: older })).toBe('opened')
       await pool.query(`update ${older}.version set version = 99`)
       expect(await opening({ schema: older })).toMatch(/a newer headrace made/)
+      await expect(migrate(pool, { shcema: older } as never)).rejects.toThrow(/unknown option/)
+      await pool.query('create database latin encoding latin1 template template0 locale "C"')
+      const latin = new pg.Pool({ connectionString: url.replace(/[^/]*$/, 'latin') })
+      await migrate(latin, { schema })
+      expect(await opening({ pool: latin })).toMatch(/has the encoding LATIN1: make one with UTF8$/)
+      await latin.end()
       const none = new pg.Pool({ connectionString: 'postgres://me:secret@127.0.0.1:1/db' })
       const message = await opening({ pool: none })
       expect(message).toMatch(/did not open: .*ECONNREFUSED/)
@@ -508,7 +555,7 @@ describe('PostgreSQL', async () => {
       receiver.received.map(({ body }) => (JSON.parse(String(body)) as { messageId: string }).messageId)
 
     test.each(Object.keys(ways))(
-      '%s: delivered after the commit, nothing left after a rollback',
+      '%s: delivered after a commit, nothing left after a rollback',
       async (name) => {
         const way = ways[name] ?? fail
         await way(async (over) => {

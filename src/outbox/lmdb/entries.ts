@@ -293,10 +293,7 @@ export const storedEntries = <A>(
       }
       return commits.write(offers.length, true, add, length)
     },
-    lease: (
-      at: number,
-      { count, retries: maxRetries, retriesOnly = false }: LeaseLimits,
-    ): ReadonlyArray<Entry<A>> => {
+    lease: (at: number, { count, retries: maxRetries, retriesOnly = false }: LeaseLimits) => {
       const entries: Array<Entry<A>> = []
       const first = nextRetry()
       if (first !== undefined && first[0] <= at && maxRetries > 0) {

@@ -44,14 +44,13 @@ const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown =
 export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
   /** The size is asked first, and then the text: it is written once. The item may change later. */
   let last: { readonly item: A; readonly text: string } | undefined
-  // The codec checks items when it decodes them; on the way in the types hold.
   const inner = codec as t.Type<unknown, unknown> | undefined
 
   const toText = (item: A): string => {
     const written = last
     last = undefined
     if (written !== undefined && written.item === item) return written.text
-    const plain = inner === undefined ? item : mapItems(item, (each) => inner.encode(each))
+    const plain = inner === undefined ? item : mapItems(item, encode)
     const change = changeOf(plain, '')
     if (change !== undefined)
       throw new TypeError(
@@ -61,6 +60,10 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
     return JSON.stringify(plain)
   }
 
+  const encode = (each: unknown): unknown => {
+    if (inner?.is(each) === true) return inner.encode(each)
+    throw new TypeError('the item would not be read back: its codec says that it is none of its values')
+  }
   const decode = (each: unknown): unknown => {
     const decoded = inner?.decode(each)
     if (decoded === undefined) return each

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { createHash } from 'node:crypto'
 import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { backgroundClock, inTime, systemClock, type Cancel, type Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/failure.ts'
@@ -20,7 +19,7 @@ import { deadLettersOf, entryOf } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
 import { openQueue, schemaName } from './schema.ts'
-import { runIn, statementsOf, type LeasedRow, type PostgresPool } from './statements.ts'
+import { runIn, statementsOf, storedKey, type LeasedRow, type PostgresPool } from './statements.ts'
 import { workerOf } from './worker.ts'
 
 export { migrate } from './schema.ts'
@@ -84,16 +83,9 @@ type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 const LOOK_EVERY = 1_000
 /** Between two looks of an idle worker, for a bell that was not heard; and at least between two counts. */
 const COUNT_EVERY = 5_000
-/** Milliseconds for the last statement of a close, and for the opening under a transaction of the host. */
-const [LEAVE_TIMEOUT, OPEN_TIMEOUT] = [5_000, 10_000]
-const MAX_KEY_LENGTH = 200
-
-/** An index holds keys of a bounded length, and PostgreSQL no character 0. */
-const storedKey = (key: string | undefined): string | null => {
-  if (key === undefined) return null
-  const fits = key.length <= MAX_KEY_LENGTH && !key.includes('\0')
-  return fits ? key : `sha256:${createHash('sha256').update(key).digest('base64')}`
-}
+/** Milliseconds for the last statement of a close, the opening in a transaction of the host, an answer. */
+const [LEAVE_TIMEOUT, OPEN_TIMEOUT, ANSWER_TIMEOUT] = [5_000, 10_000, 30_000]
+const UNSTORABLE = /[\0\p{Surrogate}]/u
 
 /** An item to store, with its key and the bookmark of its call. */
 interface KeyedOffer<A> extends Offer<A> {
@@ -101,7 +93,8 @@ interface KeyedOffer<A> extends Offer<A> {
   readonly bookmark: Bookmark | undefined
 }
 
-const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((all, size) => all + size, 0)
+const totalSize = (all: ReadonlyArray<{ readonly size: number }>): number =>
+  all.reduce((bytes, { size }) => bytes + size, 0)
 
 /**
  * An outbox in PostgreSQL: the option `outbox` of a destination, a client or a collector, or with a codec one
@@ -163,12 +156,16 @@ const postgresOutbox = <A>(
     const before = changes
     countedAt = clock.monotonic()
     const [row] = await ask('count', [queue, me.now()])
-    countEvery = Math.max(COUNT_EVERY, 100 * (clock.monotonic() - countedAt))
+    if (row === undefined) return
+    countEvery = Math.max(COUNT_EVERY, 100 * row.took)
     const isExact = before === changes
-    if (row !== undefined && (isExact || !wasExact))
+    const known = counts.waiting
+    if (isExact || !wasExact)
       counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
     wasExact = isExact
-    if (row?.late === true) await renew()
+    if (counts.waiting < known) lookAgain()
+    if (row.late) await renew()
+    await evict()
   }
   /** Asks for items one after the other whether there is room beside those before them. */
   const room = (): ((item: unknown, size: number) => Full | undefined) => {
@@ -229,7 +226,8 @@ const postgresOutbox = <A>(
   }
   const tick = async (): Promise<void> => {
     if (waiting() > 0 && me.isDue()) await renew()
-    if (clock.monotonic() - countedAt >= countEvery) await recount()
+    // A long count must not delay the next renewal.
+    if (clock.monotonic() - countedAt >= countEvery) recount().catch(constVoid)
   }
   const arm = (): void => {
     const isIdle = waiting() === 0
@@ -256,7 +254,8 @@ const postgresOutbox = <A>(
     const open = async (): Promise<void> => {
       await openQueue(ask, schema, queue, codec.kind ?? 'items', owner)
       await me.register()
-      await recount()
+      // Bounds and figures may come later.
+      await recount().catch(constVoid)
       if (closing !== undefined) return
       if (options.listen && pool.options?.max !== 1) bell.listen()
       arm()
@@ -271,8 +270,8 @@ const postgresOutbox = <A>(
   const offersOf = (items: ReadonlyArray<A>, bookmark?: Bookmark): ReadonlyArray<KeyedOffer<A>> =>
     items.map((item) => {
       const { size, text } = offerOf(codec, item)
-      if (!text.includes('\0')) return { item, size, text, key: storedKey(keyOf?.(item)), bookmark }
-      throw new RangeError("the codec's toText answered a character 0, which PostgreSQL does not store")
+      if (!UNSTORABLE.test(text)) return { item, size, text, key: storedKey(keyOf?.(item)), bookmark }
+      throw new RangeError("the codec's toText answered a character 0 or half of one, which is not stored")
     })
   /** A list failed: a later bookmark would skip its items. */
   let hasGap = false
@@ -304,7 +303,7 @@ const postgresOutbox = <A>(
       const entry = newEntry(id, item)
       return { entry, isMine: leases.stored(entry, worker, key !== null) }
     })
-    add(taken.length, sum(taken.map(({ size }) => size)))
+    add(taken.length, totalSize(taken))
     if (entries.some(({ isMine }) => !isMine)) freed()
     arm()
     let at = 0
@@ -313,8 +312,10 @@ const postgresOutbox = <A>(
       refusal === undefined ? right((entries[at++] as (typeof entries)[number]).entry) : left(refusal),
     )
   }
-  const adds = batched<ReadonlyArray<KeyedOffer<A>>, Enqueued<A>>(async (take) => {
-    const lists = take()
+  const adds = batched<{ offers: ReadonlyArray<KeyedOffer<A>>; until: number }, Enqueued<A>>(async (take) => {
+    // Nothing waits for the answer to an older one.
+    const lists = take().map(({ offers, until }) => (until > systemClock.monotonic() ? offers : []))
+    hasGap ||= lists.some(({ length }) => length === 0)
     const answers = await store(lists.flat()).catch((error: unknown) => {
       hasGap = true
       throw error
@@ -324,7 +325,7 @@ const postgresOutbox = <A>(
   })
 
   const dead = deadLettersOf(ask, queue, codec, me, room, (rows, isMoved) => {
-    add(isMoved ? rows.length : 0, isMoved ? sum(rows.map(({ size }) => size)) : 0, -rows.length)
+    add(isMoved ? rows.length : 0, isMoved ? totalSize(rows) : 0, -rows.length)
     if (isMoved) freed()
   })
 
@@ -346,7 +347,8 @@ const postgresOutbox = <A>(
     enqueue: async (items: ReadonlyArray<A>, { bookmark }: { readonly bookmark?: Bookmark } = {}) => {
       const offers = offersOf(items, bookmark)
       const length = offers.reduce((all, { text }) => all + text.length, 0)
-      return own(() => adds.ask(offers, offers.length, length))
+      const until = systemClock.monotonic() + ANSWER_TIMEOUT
+      return own(() => adds.ask({ offers, until }, offers.length, length))
     },
     bookmark: async (name) => (await ask('bookmark', [queue, storedKey(name)]))[0]?.value,
     remember: ({ name, value }) => ask('remember', [queue, storedKey(name), value]).then(constVoid),
@@ -367,6 +369,8 @@ const postgresOutbox = <A>(
       if (one?.key === null && others.length === 0) await run(enqueueOneText, [queue, one.size, one.text])
       else await run(enqueueText, valuesOf(offers, null))
       if (options.notify) await run(ringText, [queue])
+      // If the host rolls back, the next count corrects it.
+      add(offers.length, totalSize(offers))
       own(bell.lookSoon)
       return right(undefined)
     },

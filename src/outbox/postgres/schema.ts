@@ -11,7 +11,7 @@
  * @module
  */
 import { codeOf, messageOf } from '../../core/failure.ts'
-import { checkOptions, guarded, strict } from '../../core/options.ts'
+import { checkOptions, guarded, strict, withDefault } from '../../core/options.ts'
 import { ConfigError } from '../../core/refusal.ts'
 import type { AskServer, PostgresPool } from './statements.ts'
 
@@ -39,6 +39,10 @@ export const schemaSql = (schema = 'headrace'): string => {
     `perform pg_advisory_xact_lock(hash) from (
       select distinct hashtextextended('${schema}:' || q || ':' || k, 0) as hash
       from unnest(${keys}) k where k is not null order by 1) locks;`
+  // "If not exists" would wait for transactions that add items, and all others would wait behind it.
+  const index = (name: string, on: string): string =>
+    `do $$ begin if to_regclass('${schema}.${name}') is null then
+      create index ${name} on ${schema}.item ${on}; end if; end $$;`
   return `
 create schema if not exists ${schema};
 create table if not exists ${schema}.version (version int not null);
@@ -54,8 +58,8 @@ create table if not exists ${schema}.item (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
   autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_insert_scale_factor = 0,
   autovacuum_vacuum_insert_threshold = 100000);
-create index if not exists item_free on ${schema}.item (queue, due, id) where worker is null and turn;
-create index if not exists item_key on ${schema}.item (queue, key, id) where key is not null;
+${index('item_free', '(queue, due, id) where worker is null and turn')}
+${index('item_key', '(queue, key, id) where key is not null')}
 create table if not exists ${schema}.dead (
   queue text not null, id bigint generated always as identity, at bigint not null,
   key text, size float8 not null,
@@ -223,11 +227,14 @@ update ${schema}.version set version = greatest(version, ${String(SCHEMA_VERSION
 `
 }
 
+const migrateOptions = strict({ schema: withDefault(schemaName, 'headrace') })
+
 /** Makes the schema, or upgrades it. Safe beside others that do so, and beside workers of its version. */
 export const migrate = async (
   pool: PostgresPool,
-  { schema = 'headrace' }: { readonly schema?: string } = {},
+  options: { readonly schema?: string } = {},
 ): Promise<void> => {
+  const { schema } = checkOptions('options of migrate', migrateOptions, options)
   const sql = schemaSql(schema)
   // Several statements in one query are one transaction; two at a time would meet in the catalogs.
   await pool.query({ text: `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0));${sql}` })
@@ -237,9 +244,9 @@ export const migrate = async (
 const explained = (error: unknown, schema: string): Error => {
   const code = codeOf(error)
   const isMissing = code === '42P01' || code === '3F000' || code === '42883'
-  const remedy = isMissing
-    ? `its schema ${schema} is missing: run migrate(pool), or "headrace outbox migrate"`
-    : messageOf(error) || code
+  const missing = `its schema ${schema} is missing: run migrate(pool), or "headrace outbox migrate"`
+  const readOnly = 'its server takes no changes: give the pool of the primary'
+  const remedy = isMissing ? missing : code === '25006' ? readOnly : messageOf(error) || code
   return new Error(`the outbox in PostgreSQL did not open: ${remedy}`, { cause: error })
 }
 
@@ -253,11 +260,11 @@ export const openQueue = async (
 ): Promise<void> => {
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
-  const version = (await asked(ask('version')))[0]?.version ?? 0
-  if (version < SCHEMA_VERSION)
-    throw new Error(`the outbox in PostgreSQL did not open: its schema ${schema} is older: run migrate(pool)`)
-  if (version > SCHEMA_VERSION)
-    throw new Error(`the outbox in PostgreSQL did not open: a newer headrace made its schema ${schema}`)
+  const { version = 0, encoding = '' } = (await asked(ask('version')))[0] ?? {}
+  const closed = (why: string): Error => new Error(`the outbox in PostgreSQL did not open: ${why}`)
+  if (version < SCHEMA_VERSION) throw closed(`its schema ${schema} is older: run migrate(pool)`)
+  if (version > SCHEMA_VERSION) throw closed(`a newer headrace made its schema ${schema}`)
+  if (encoding !== 'UTF8') throw closed(`its database has the encoding ${encoding}: make one with UTF8`)
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))
   // Two processes may use it first at the same time: one of them sees it a moment later.
   const [found] = [...(await use()), ...(await use())]

@@ -1,4 +1,6 @@
 /** The statements of an outbox in PostgreSQL, each one round trip, and the connections that run them. */
+import { createHash } from 'node:crypto'
+import { codeOf } from '../../core/failure.ts'
 import type { RunStatement, TransactionClient } from '../outbox.ts'
 
 /** A query as the package pg takes it. With a name it is prepared once for each connection. @inline */
@@ -21,6 +23,7 @@ interface ListenConnection {
     (event: 'error' | 'end', call: () => void): unknown
   }
   readonly release: (isBroken: boolean) => void
+  readonly unref?: () => void
 }
 
 /** A `Pool` of the package pg, or another one with these functions. */
@@ -34,6 +37,15 @@ export interface PostgresPool {
 export const runIn = (client: TransactionClient): RunStatement => {
   if (typeof client === 'function') return client
   return (text, values) => ('query' in client ? client.query(text, values) : client.executeSql(text, values))
+}
+
+const MAX_KEY_LENGTH = 200
+
+/** An index holds keys of a bounded length, and PostgreSQL no character 0. */
+export const storedKey = (key: string | undefined): string | null => {
+  if (key === undefined) return null
+  const fits = key.length <= MAX_KEY_LENGTH && !key.includes('\0')
+  return fits ? key : `sha256:${createHash('sha256').update(key).digest('base64')}`
 }
 
 /** A leased row. The row with the id -1 holds the next due time of a retry. */
@@ -54,7 +66,7 @@ export interface DeadRow {
 }
 
 interface Rows {
-  readonly version: { readonly version: number }
+  readonly version: { readonly version: number; readonly encoding: string }
   readonly use: { readonly kind: string; readonly owner: string | null }
   readonly register: { readonly id: string }
   readonly renew: { readonly alive: boolean; readonly gone: number; readonly now: string }
@@ -63,7 +75,7 @@ interface Rows {
   readonly ack: { readonly gone: number; readonly size: number; readonly dead: number }
   readonly nack: unknown
   readonly retire: unknown
-  readonly count: Readonly<{ waiting: string; bytes: number; dead: string; late: boolean }>
+  readonly count: Readonly<{ waiting: string; bytes: number; dead: string; late: boolean; took: number }>
   readonly listDead: DeadRow
   readonly addDead: unknown
   readonly evict: unknown
@@ -76,7 +88,7 @@ interface Rows {
 }
 
 const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
-  version: `select version from ${schema}.version`,
+  version: `select version, current_setting('server_encoding') as encoding from ${schema}.version`,
   use: `with added as (insert into ${schema}.queue (queue, kind, owner) values ($1, $2, $3)
       on conflict do nothing returning kind, owner)
     select kind, owner from added union all select kind, owner from ${schema}.queue where queue = $1`,
@@ -89,7 +101,8 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   retire: `select from ${schema}.retire($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
     (select count(*) from ${schema}.dead where queue = $1) as dead,
-    exists (select from ${schema}.worker where queue = $1 and expires < $2) as late
+    exists (select from ${schema}.worker where queue = $1 and expires < $2) as late,
+    extract(epoch from clock_timestamp() - statement_timestamp())::float8 * 1000 as took
     from ${schema}.item where queue = $1`,
   listDead: `select * from ${schema}.dead where queue = $1 and id > $2 order by id limit $3`,
   addDead: `insert into ${schema}.dead (queue, at, key, size, about, item)
@@ -111,6 +124,10 @@ const parserOf = (type: number) => (type === 16 ? isTrue : type === 23 || type =
 /** Milliseconds until the answer counts as lost, and pg closes the connection. */
 const HOW = { query_timeout: 30_000, types: { getTypeParser: parserOf } }
 
+/** A deadlock with a transaction of the host, or a conflict of such ones: nothing was done. */
+const ROLLED_BACK = /^40(P01|001)$/
+const MAX_TRIES = 5
+
 export type AskServer = ReturnType<typeof statementsOf>['ask']
 
 /** The statements over a pool. `isPrepared`: each connection prepares them once. */
@@ -122,10 +139,14 @@ export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boo
       name: N,
       values: ReadonlyArray<unknown> = [],
     ): Promise<ReadonlyArray<Rows[N]>> => {
-      const query = { ...HOW, text: texts[name], values }
-      const { rows } = await pool.query(isPrepared ? { name: `${schema}_${name}`, ...query } : query)
-      // The text of this name answers these rows.
-      return rows as ReadonlyArray<Rows[N]>
+      const query = { ...HOW, text: texts[name], values, ...(isPrepared && { name: `${schema}_${name}` }) }
+      for (let tries = 1; ; tries++)
+        try {
+          // The text of this name answers these rows.
+          return (await pool.query(query)).rows as ReadonlyArray<Rows[N]>
+        } catch (error) {
+          if (tries === MAX_TRIES || !ROLLED_BACK.test(codeOf(error))) throw error
+        }
     },
     /** The statements that add items, and one item without a key, for a transaction of the host. */
     enqueueText: texts.enqueue,
