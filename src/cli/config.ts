@@ -98,11 +98,7 @@ const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<st
   return notes
 }
 
-export const checkCommand = (
-  { output }: OptionsOf<'check'>,
-  { out, err, host }: Terminal,
-  file: string,
-): number => {
+export const checkCommand = ({ output }: OptionsOf<'check'>, { out, err, host }: Terminal, file: string) => {
   try {
     const { settings } = readConfig(file, host.env)
     const notes = notesOf(settings)

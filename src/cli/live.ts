@@ -53,10 +53,7 @@ const wrapped = (cells: ReadonlyArray<string>, width: number): ReadonlyArray<str
 const showSpan = (millis: number): string =>
   millis < 7_200_000 ? showMillis(Math.max(0, millis)) : `${String(Math.round(millis / 360_000) / 10)}h`
 
-const headOf = (
-  { word, totals, oldest }: Snapshot,
-  { limit, words = TOTAL_WORDS }: View,
-): ReadonlyArray<string> => {
+const headOf = ({ word, totals, oldest }: Snapshot, { limit, words = TOTAL_WORDS }: View): string[] => {
   const { accepted, delivered, waiting, rejected, expired, dropped, abandoned, refused } = totals
   const counts = [accepted, delivered, waiting, rejected + expired]
   const rare = Object.entries({ dropped, abandoned, refused }).filter(([, count]) => count > 0)

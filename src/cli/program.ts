@@ -41,9 +41,7 @@ const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag
 }
 
 /** All commands. `run` gets the name and the action of the command that was called. */
-const program = (
-  run: (name: string, action: (terminal: Terminal) => Promise<number>) => Promise<void>,
-): Command => {
+const program = (run: (name: string, action: (terminal: Terminal) => Promise<number>) => Promise<void>) => {
   const describe = (command: Command): Command => {
     const [description = '', ...help] = (TEXTS[command.name()] ?? '').split('\n\n')
     return command.description(description).addHelpText('after', ['', ...help].join('\n\n').slice(1))

@@ -9,10 +9,7 @@ import { FINE, type Terminal } from './terminal.ts'
 export const schemaCommand = (flags: OptionsOf<'schema'>, { out, host }: Terminal, given: string): number => {
   const what = choice('events', 'openapi')(given, host.env)
   if (what._tag === 'Left') throw new UsageError(`WHAT ${what.left}`)
-  const makers = {
-    events: () => jsonSchemaOf(Event),
-    openapi: () => openApiOf(flags),
-  }
+  const makers = { events: () => jsonSchemaOf(Event), openapi: () => openApiOf(flags) }
   const made = makers[what.right]()
   // The codecs of headrace say what they take; a test makes both.
   if (made._tag === 'Right') out.line(JSON.stringify(made.right, null, 2))

@@ -44,11 +44,7 @@ const requestsOf = ({ headers, headersEnv, tlsCa }: OptionsOf<'send' | 'batch'>)
   return { headers: { ...headers, ...headersEnv }, ...(tlsCa !== undefined && { tls: { ca: tlsCa } }) }
 }
 
-export const sendCommand = async (
-  options: OptionsOf<'send'>,
-  terminal: Terminal,
-  file: string,
-): Promise<number> => {
+export const sendCommand = async (options: OptionsOf<'send'>, terminal: Terminal, file: string) => {
   const { urls, secret, egress, timeout, concurrency, maxWaiting, fromStart } = options
   const place = placeOf(options)
   const webhooks = urls.map((url) => ({ url, ...requestsOf(options) }))

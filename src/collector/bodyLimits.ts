@@ -21,13 +21,8 @@ export interface BodyLimits {
 /** The bytes that an empty chunk counts: a broken stream could have any number of them. */
 const EMPTY_CHUNK = 100
 
-/** Each body may take `timeout` milliseconds and have `maxBatchBytes` bytes, several together `maxBytes`. */
-export const bodyLimits = (
-  clock: Clock,
-  timeout: number,
-  maxBatchBytes: number,
-  maxBytes: number,
-): BodyLimits => {
+/** Each body may take `timeout` milliseconds and have `maxBody` bytes, several together `maxBytes`. */
+export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBytes: number): BodyLimits => {
   const running = new Set<(answer: Answer) => void>()
   let total = 0
 
@@ -72,7 +67,7 @@ export const bodyLimits = (
             const bytes = chunk.length === 0 ? EMPTY_CHUNK : chunk.length
             counted += bytes
             total += bytes
-            if (counted > maxBatchBytes) finish(left(tooLong(maxBatchBytes)))
+            if (counted > maxBody) finish(left(tooLong(maxBody)))
             else if (total > maxBytes && total > counted) finish(left(tooManyUploads))
           },
           complete: () => finish(right(body.bytes())),

@@ -65,11 +65,8 @@ const deletionOptions = strict({ sources: optionalKey(list('ids of sources', 0, 
  * console.log(response.status, await response.text()) // => 200 {"ok":true,"receivedEvents":1,"okEvents":1}
  * await collector.close()
  */
-export const createCollector = (
-  givenSettings: CollectorSettings,
-  givenOptions: CollectorOptions = {},
-): Collector => {
-  const [settings, options] = checkSettings(givenSettings, givenOptions)
+export const createCollector = (given: CollectorSettings, givenOptions: CollectorOptions = {}): Collector => {
+  const [settings, options] = checkSettings(given, givenOptions)
   const { clock, maxBatchBytes, maxUploadBytes } = options
   // Destinations that an update opens belong to the collector, not to the caller of the update.
   const own = ownContext()

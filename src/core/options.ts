@@ -163,9 +163,7 @@ export const anyOf = <A>(message: string, ...options: ReadonlyArray<Option<A>>):
 
 /** Its key may be missing or undefined: then it has the default. */
 export const withDefault = <A, Default extends A>(of: Option<A>, value: Default): Keyed<A, Default> => ({
-  ...decoder<A>(of.name, (given, context) =>
-    given === undefined ? t.success(value) : of.validate(given, context),
-  ),
+  ...decoder<A>(of.name, (given, at) => (given === undefined ? t.success(value) : of.validate(given, at))),
   ifMissing: value,
 })
 

@@ -139,11 +139,7 @@ const leafMessage = (leaves: ReadonlyArray<Issue>): string => {
 }
 
 /** The findings of errors whose paths begin with the same steps. */
-const findingsAt = (
-  issues: ReadonlyArray<Issue>,
-  at: number,
-  steps: ReadonlyArray<Key>,
-): ReadonlyArray<Finding> => {
+const findingsAt = (issues: ReadonlyArray<Issue>, at: number, steps: ReadonlyArray<Key>): Finding[] => {
   const ending: Issue[] = []
   const tried: Issue[][] = []
   const below: Array<readonly [Key, Issue[]]> = []

@@ -153,9 +153,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
   const update: Inspector['update'] = (...next) => {
     if (closed) return
     const before = all
-    all = next.map(
-      (part, index) => before.find((each) => each.part === part) ?? watched(part, index, next.length),
-    )
+    all = next.map((part, at) => before.find((each) => each.part === part) ?? watched(part, at, next.length))
     for (const each of before) if (!all.includes(each)) each.stop()
   }
   update(...parts)

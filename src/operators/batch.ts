@@ -267,10 +267,7 @@ const gather = <L, V, M, A, B>(
         (error) => channel({ _tag: 'Defect', at: clock.now(), from: 'batch', where: 'abandoned', error }),
       )
     })
-    flush?.pipe(takeUntil(unsubscribed)).subscribe({
-      next: () => update(closeAll, 'flush'),
-      error: fail,
-    })
+    flush?.pipe(takeUntil(unsubscribed)).subscribe({ next: () => update(closeAll, 'flush'), error: fail })
     if (subscriber.closed) return
     source.pipe(takeUntil(unsubscribed)).subscribe({
       next: (each) => update(accept, each),

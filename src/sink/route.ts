@@ -72,9 +72,7 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
 export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
   const { name, maxCount, idleTimeout } = checkOptions('options of route', routeOptions, options)
   const { keyOf, open } = options
-  const busy: Verdict = left(
-    retryable('held', { detail: `all ${String(maxCount)} sinks are in use; not started` }),
-  )
+  const busy: Verdict = left(retryable('held', { detail: `all ${String(maxCount)} are in use; not started` }))
   /** Those idle for longest come first: a sink that becomes idle moves to the end. */
   const sinks = new Map<K, OpenRoute<A>>()
   /** Replaced, and still in use: beside `maxCount`. */

@@ -119,7 +119,9 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
       const fault = faultFor(asked)
       const startedAt = clock.monotonic()
       const nothing = { endedAt: undefined, ended: undefined }
-      const call: Writable<NetworkCall> = { request: asked, startedAt, ...nothing, fault }
+      const { body } = asked
+      const request = typeof body === 'object' ? { ...asked, body: body.slice() } : asked
+      const call: Writable<NetworkCall> = { request, startedAt, ...nothing, fault }
       calls.push(call)
       log(`${String(startedAt)} ms: ${name} ${method} ${url} meets ${JSON.stringify(fault)}`)
       let cancelTimer: Cancel = () => undefined

@@ -30,12 +30,7 @@ interface Sent {
 }
 
 /** `reason`: a part of it. */
-const wrong = (what: string, status: number, reason: string, by: Sent) => ({
-  what,
-  status,
-  reason,
-  ...by,
-})
+const wrong = (what: string, status: number, reason: string, by: Sent) => ({ what, status, reason, ...by })
 type Wrong = ReturnType<typeof wrong>
 
 const good = batch(track('a'))

@@ -65,9 +65,7 @@ describe('deliver with a batch', () => {
 
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
     const { clock, give, sent, tags } = play({}, (items, number) =>
-      number === 1
-        ? left(partlyFailed(items.map((item) => (item === 'x' ? no : item === 'y' ? busy : yes))))
-        : yes,
+      number === 1 ? left(partlyFailed(items.map((id) => (id === 'x' ? no : id === 'y' ? busy : yes)))) : yes,
     )
     give('a', 'x', 'y', 'b', 'y', 'y')
     clock.tick(60_000)

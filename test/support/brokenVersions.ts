@@ -7,7 +7,15 @@ import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, tak
 import { createClient, type SentBatch } from '../../src/client/index.ts'
 import { batch, contramap, failover, firstSuccess, refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
-import { retryable, sink, toAll, systemClock, type Attempt, type BatchOptions } from '../../src/index.ts'
+import {
+  mapRight,
+  retryable,
+  sink,
+  toAll,
+  systemClock,
+  type Attempt,
+  type BatchOptions,
+} from '../../src/index.ts'
 import type { Clock, Failure, KeyedBatchOptions, ObservableEither, Sink, Verdict } from '../../src/index.ts'
 import type { Frame } from '../../src/event/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
@@ -88,6 +96,19 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'refused-is-final: tries again what was refused': telling(mapLeft((): Failure => retryable('status'))),
   'retry-after: does not read Retry-After': telling(
     mapLeft((failure) => (failure._tag === 'Retryable' ? retryable('status') : failure)),
+  ),
+  'sends-the-item: sends the last of several items': ({ network }) => {
+    let last: unknown
+    const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) => {
+      last = item
+      await done()
+      const { status } = await network.request({ body: JSON.stringify(last), signal })
+      return new Response(null, { status })
+    }
+    return sink('network', send, { timeout: 1_000 })
+  },
+  'delivered-if-accepted: takes what it tries for a duplicate': telling(
+    orElse((failure) => (is5xx(failure) ? right({ sink: 'network', duplicate: true }) : left(failure))),
   ),
   'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
   'independent: has one cancel for all deliveries': (world) => {
@@ -210,6 +231,8 @@ export const moreBrokenSigners = versions<Signing>('sign')({
   'each-bit-counts: compares only the first digits': accepting(
     (signature, good) => good.slice(0, 16) === signature.slice(0, 16),
   ),
+  'malformed-signature: compares as much as there is': accepting((some, good) => good.startsWith(some)),
+  'malformed-signature: accepts an empty one': accepting((signature) => signature === ''),
   'bad-secret: trims a secret': signing({ sign: (secret, body) => signatureOf(secret.trim(), body) }),
   'bad-secret: verifies with an empty list of secrets': accepting((_, __, ___, key) => key === undefined),
   'malformed-signature: decodes the digits, which drops a bad tail': accepting((signature, good) =>
@@ -412,6 +435,10 @@ export const moreBrokenBatchers = versions<Batcher>('batch')({
   'nothing-lost: loses the first item': over((source) => source.pipe(skip(1))),
   'nothing-stays-behind: loses the rest on completion': over((source) => concat(source, NEVER)),
   'size-is-exact: leaves out the frame': batching(() => ({ frame: { prefix: '', suffix: '' } })),
+  'size-is-exact: reverses the members':
+    <A>(options: KeyedBatchOptions<Frame, A>) =>
+    <L>(source: ObservableEither<L, Payload<A>>) =>
+      batch(options)(source).pipe(mapRight((all) => ({ ...all, members: all.members.toReversed() }))),
   'no-needless-wait: waits for one item more than it may take': batching(({ maxCount = 20 }) => ({
     maxCount: maxCount + 1,
   })),
@@ -449,6 +476,9 @@ export const moreBrokenCodecs = versions<ChangeCodec>('codec')({
   'encoding-is-stable: writes another text each time': changing((codec) => ({
     encode: (value) => ({ ...codec.encode(value), seen: seen++ }),
   })),
+  'encoding-is-stable: changes its value': changing((codec) => ({
+    encode: (value) => codec.encode(Object.assign(value as object, { seen: true }) as typeof value),
+  })),
   'is-agrees-with-decode: says yes to anything': changing(() => ({ is: (_): _ is never => true })),
   'faults-name-their-place: names no place': changing((codec) => ({
     validate: (input, context) =>
@@ -469,6 +499,12 @@ export const brokenClients = versions<OpenClient>('client')({
   'ends-once: keeps a rejection to itself': opened(({ outcomes$ }) => ({
     outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
   })),
+  'ends-once: accepts a user and sends none': opened(() => ({ identify: () => right({ id: 'none' }) })),
+  'adds-up: counts nothing in the end': opened(({ close, stats }) => {
+    let isClosed = false
+    const nothing = () => ({ ...stats(), ...(isClosed && { accepted: 0, delivered: 0 }) })
+    return { stats: nothing, close: (given) => close(given).finally(() => (isClosed = true)) }
+  }),
   'adds-up: counts what it refuses as accepted': opened(({ stats }) => ({
     stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
   })),

@@ -51,6 +51,11 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           holds(batch.items.length > 0, 'a batch is empty')
           holds(batch.items.length <= (maxCount ?? Infinity), 'a batch has too many members')
           holds(bytes <= maxBytes, `a body has ${String(bytes)} bytes`)
+          const members = batch.members.map(({ id, items }) => [id, ...items])
+          same(
+            members,
+            batch.items.map((item) => [`m${String(item.n)}`, item]),
+          )
           same([batch.byteLength, Buffer.byteLength(bodyOf(batch, 0))], [bytes, bytes])
         }
       },
@@ -124,7 +129,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
     },
     'passes-what-fits-no-batch': {
       statement:
-        'Ended items, and those too large for any batch, come out at once and leave the open batch alone.',
+        'Ended items, and those too large for any batch, come out at once, and the open batch stays.',
       situations: ['left while a batch is open', 'refused while a batch is open'],
       check: (seen, _, { reach }) => {
         // Within an emission other things may come first.
@@ -137,8 +142,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
       },
     },
     'nothing-stays-behind': {
-      statement:
-        'A flush, a completion and an error leave nothing behind; an unsubscription hands it back once.',
+      statement: 'A flush, an end and an error leave nothing behind; an unsubscription hands it back once.',
       situations: ['flush', 'complete', 'error', 'unsubscribe'],
       check: (seen, _, { reach }) => {
         let flushed: Seen['open'] = []

@@ -237,11 +237,7 @@ const isNodeTest = (
 /**
  * Registers one test for each law, named by its id and statement: `registerLaws({ test }, sinkLaws(make))`.
  */
-export const registerLaws = (
-  { test }: TestRunner,
-  laws: ReadonlyArray<Law>,
-  options: LawOptions = {},
-): void => {
+export const registerLaws = (to: TestRunner, laws: ReadonlyArray<Law>, options: LawOptions = {}): void => {
   checkOptions('options of laws', runOptions, options)
   const { timeout } = options
   // Drawn when the first test runs, for all: a set-up file may give a seed after the registration.
@@ -252,8 +248,8 @@ export const registerLaws = (
       all ??= seeded(options)
       await checkLaws([each], all)
     }
-    if (timeout === undefined) test(name, run)
-    else if (isNodeTest(test)) test(name, { timeout }, run)
-    else test(name, run, timeout)
+    if (timeout === undefined) to.test(name, run)
+    else if (isNodeTest(to.test)) to.test(name, { timeout }, run)
+    else to.test(name, run, timeout)
   }
 }

@@ -19,6 +19,7 @@ export type OpenClient = (options: ClientOptions) => Client
 const act = fc.record({
   gap: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 60, 2_000, 6_000),
   length: fc.constantFrom(1, 1, 1, 40, 40, 300, 300, 0, null),
+  method: fc.constantFrom('track', 'track', 'identify', 'page', 'screen', 'group', 'alias'),
 })
 const clientRun = fc.record({
   seed: fc.nat(),
@@ -73,7 +74,7 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   }
   client.outcomes$.subscribe({ next, error: fails })
 
-  for (const [n, { gap, length }] of given.acts.entries()) {
+  for (const [n, { gap, length, method }] of given.acts.entries()) {
     if (gap > 0) await clock.advance(gap)
     if (length === null) {
       const over = idsOf(happened, 'ended')
@@ -82,7 +83,9 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
       note('flush', open)
       client.flush().then(() => note('flushed', open), fails)
     } else {
-      const answer = client.track({ userId: 'u', event: 'x'.repeat(length), messageId: `m${String(n)}` })
+      const text = 'x'.repeat(length)
+      const fields = { event: text, name: text, groupId: text, previousId: text, traits: { text } }
+      const answer = client[method]({ userId: 'u', messageId: `m${String(n)}`, ...fields })
       if (answer._tag === 'Right') note('accepted', [answer.right.id])
     }
   }
@@ -90,9 +93,10 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const result = await clock.run(client.close({ timeout: given.closeWithin }), { timeout: RUN_LIMIT })
   note('closed', [])
   const closeTook = clock.monotonic() - closeAsked
+  const stats = client.stats()
   const left = { running: sink.running(), timers: clock.timers().map(({ name }) => name) }
   await clock.advance(RUN_LIMIT)
-  return { happened, ended, batches: sink.calls.map(({ item }) => item), result, closeTook, left }
+  return { happened, ended, batches: sink.calls.map(({ item }) => item), result, stats, closeTook, left }
 }
 
 /**
@@ -114,7 +118,7 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
     },
     'adds-up': {
       statement: 'The totals add up inside each callback, and agree with the outcomes in the end.',
-      check: ({ happened, ended, result }) => {
+      check: ({ happened, ended, result, stats }) => {
         const expected = counters(idsOf(happened, 'accepted').length)
         for (const { outcome, totals } of ended) {
           const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = totals
@@ -122,6 +126,7 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
           expected.end(outcome)
         }
         same(result.totals, expected.totals())
+        same(stats, { ...stats, ...result.totals })
       },
       situations: ['Delivered', 'Rejected'],
     },

@@ -18,8 +18,7 @@ export const odd: Readonly<Record<string, () => unknown>> = {
   'a Map': () => new Map([['a', 1]]),
   'a list of anything': () => [undefined, 7, { a: 1 }],
   'an object that contains itself': () => self,
-  'an object whose members throw': () =>
-    Object.defineProperty({ toJSON: throwing }, 'length', { get: throwing }),
+  'one whose members throw': () => Object.defineProperty({ toJSON: throwing }, 'length', { get: throwing }),
   'half a surrogate pair': () => '\ud800',
   'forty digits, as a signature has them': () => 'a'.repeat(40),
   'plain text, such as a good secret': () => 'secret',

@@ -24,8 +24,7 @@ const statements = {
   remembers: 'An entry comes back as it was put back, its item as it was given, and nothing else comes.',
   bounds: 'An item is refused if it would break a bound, and only then, and the answer names the bound.',
   stats: 'The stats agree with what is there.',
-  wakes:
-    'nextDue is never after the next entry is due, nor before it once a lease got fewer than it asked for.',
+  wakes: 'nextDue is never after the next entry is due, nor before it once a lease got fewer than asked.',
   dead: 'The newest rejected and expired items are kept as dead letters, listed in order, purged by match.',
   redrives:
     'A redriven item waits as a new one if there is room, and is no dead letter any more. Its id is told.',

@@ -84,9 +84,7 @@ const longestOf = ({ asked, before }: PolicyMoment): number =>
   Math.floor(Math.min(asked.base * asked.factor ** before, asked.maxDelay ?? Infinity))
 
 /** The expectation of a moment: the next pause, or the limit that ends it. Its draw is 0 or the largest. */
-const expectedPause = (
-  moment: PolicyMoment,
-): { readonly pause: number; readonly isHeld: boolean } | 'expires' => {
+const expectedPause = (moment: PolicyMoment): Readonly<{ pause: number; isHeld: boolean }> | 'expires' => {
   const { asked, before, elapsed, draw, wish } = moment
   const backoff = Math.max(1, asked.jitter && draw === 0 ? 0 : longestOf(moment))
   const pause = Math.max(backoff, asked.retryAfter ? (wish ?? 0) : 0)

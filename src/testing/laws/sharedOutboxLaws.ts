@@ -166,8 +166,7 @@ export const sharedOutboxLaws = (
       },
     },
     'one-at-a-time': {
-      statement:
-        'An item is in flight in one process at a time, and in another one only after its lease ran out.',
+      statement: 'An item is in flight in one process at a time, in another only after its lease ran out.',
       check: ({ deliveries }) => {
         const free = new Map<number, number>()
         for (const { item, from, to } of [...deliveries].sort((a, b) => a.from - b.from)) {

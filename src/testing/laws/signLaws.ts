@@ -77,7 +77,10 @@ const malformed: Readonly<Record<string, (good: string) => unknown>> = {
   'in upper case': (good) => good.toUpperCase().replace(/^[0-9]*$/, 'A'.repeat(40)),
   'with a line break': (good) => `${good}\n`,
   'after a space': (good) => ` ${good}`,
-  'one digit short': (good) => good.slice(1),
+  'without its first digit': (good) => good.slice(1),
+  'without its last digit': (good) => good.slice(0, -1),
+  'its first half': (good) => good.slice(0, 20),
+  empty: () => '',
   'with a tail that is no hex': (good) => `${good}zz`,
   'with the name of its algorithm': (good) => `sha1=${good}`,
   'in a list': (good) => [good],
@@ -186,8 +189,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
       },
     },
     'malformed-signature': {
-      statement:
-        'A malformed signature, and what code without types may give, is refused, and nothing is thrown.',
+      statement: 'A malformed signature, and what untyped code may give, is refused, and nothing is thrown.',
       check: ({ key, how, odds }) => {
         const wrong = malformed[how]?.(sign(key, '{"a":1}'))
         refuses(verifyRaw(key, '{"a":1}', wrong))

@@ -1,6 +1,7 @@
 import type * as fc from 'fast-check'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { isPromiseLike } from '../../core/awaitable.ts'
+import { isLeft } from '../../core/either.ts'
 import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
 import { checkOptions, flag, func, methods, optional, strict, wholeNumber } from '../../core/options.ts'
 import { withDefault } from '../../core/options.ts'
@@ -90,14 +91,17 @@ const meaningOfVerdict = (verdict: Verdict): Meaning => {
   return earliestRetry(verdict.left) === Infinity ? 'failed' : 'retryable'
 }
 
+const wasTaken = (call: NetworkCall): boolean => meaningOfCall(call) === 'delivered'
+
 /** Deliveries that had the network for themselves, and were not cancelled. */
 const aloneIn = ({ periods }: SinkTrace) =>
-  periods.flatMap(({ deliveries: [delivery, ...others], calls }) => {
+  periods.flatMap(({ deliveries: [delivery, ...others], calls }, n) => {
     const verdict = delivery?.told.map(({ value }) => value).find(isVerdict)
     if (delivery?.isCancelled !== false || verdict === undefined || others.length > 0) return []
     // A sink of several requests stops at the deadline.
     if (verdict._tag === 'Left' && (delivery.told[0]?.at ?? 0) >= delivery.until) return []
-    return [{ verdict, calls }]
+    const isRepeat = periods.slice(0, n).some((before) => before.calls.some(wasTaken))
+    return [{ verdict, calls, isRepeat }]
   })
 
 type Alone = ReturnType<typeof aloneIn>[number]
@@ -145,7 +149,7 @@ const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carrie
       const isSame = call.request.url === url && call.request.method === method
       const isOver = call.ended !== undefined && (call.endedAt ?? Infinity) <= startedAt
       const isAgain = isSame && (carries !== undefined || isDeepStrictEqual(call.request.body, body))
-      return isAgain && (!isOver || meaningOfCall(call) === 'delivered')
+      return isAgain && (!isOver || wasTaken(call))
     })
     holds(before === undefined, `one delivery sent it twice: ${shownRequest(request)}`)
   }
@@ -250,9 +254,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: (trace, _, run) => {
         holdsMeant(trace, 'delivered', run)
         for (const one of aloneIn(trace)) {
-          if (one.calls.some((call) => meaningOfCall(call) === 'delivered')) continue
+          if (one.calls.some(wasTaken)) continue
           run.reach('not accepted')
-          holds(!isNewSuccess(one.verdict), conflict(one))
+          holds(isLeft(one.verdict) || (one.isRepeat && !isNewSuccess(one.verdict)), conflict(one))
         }
       },
     },
@@ -301,7 +305,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const one = items[delivery.item]
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
             reach('delivered')
-            const accepted = period.calls.filter((call) => meaningOfCall(call) === 'delivered')
+            const accepted = period.calls.filter(wasTaken)
             const isSent = accepted.some(({ request: r }) => r.unread ?? carries?.(r, one.item) ?? true)
             const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
             const way = 'if it does in a form of its own, give { carries }'

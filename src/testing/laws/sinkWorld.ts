@@ -124,7 +124,16 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
     script: statuses,
     steps: fc.array(onlyItem, { minLength: 1, maxLength: 12, size: 'max' }),
   })
-  return hasNetwork ? fc.oneof({ withCrossShrink: true }, any, oneByOne) : any
+  const crowd = fc.record({
+    seed: fc.nat(),
+    script: hasNetwork ? anyScript : fc.constant([]),
+    steps: fc.array(
+      step.map((each) => ({ ...each, wait: -1 })),
+      { minLength: 4, maxLength: 24, size: 'max' },
+    ),
+  })
+  const all = [any, { weight: 1, arbitrary: crowd }, ...(hasNetwork ? [oneByOne] : [])]
+  return fc.oneof({ withCrossShrink: true }, ...all)
 }
 
 /** One subscription, and its notifications. */
@@ -269,7 +278,7 @@ export const playSink = async <A>(
   const early = network.calls.length
   for (const [at, one] of made.entries()) {
     // Twice: for a delivery, and for the one that starts at its end.
-    if (at > 0) await clock.advance(one.step.wait ?? 2 * timeout)
+    if (at > 0 && one.step.wait !== -1) await clock.advance(one.step.wait ?? 2 * timeout)
     start(one, false)
   }
   await clock.advance(2 * timeout)
