@@ -78,9 +78,11 @@ const MAX_REASON = 500
 /** Bytes of all reasons in one answer. With the indexes of 40,000 messages it stays below 1,000,000. */
 const MAX_REASONS = 256_000
 
-/** Senders may be strangers: a store's words may hold paths and names of machines. */
+/** Senders may be strangers: a store's words may hold paths and names of machines, and none has a `ready()`. */
 const refusalReason = (refusal: Refusal): string => {
-  const reason = refusal._tag === 'NotStored' ? 'it could not be stored: try again' : show(refusal)
+  const { _tag: tag } = refusal
+  const again = { NotStored: 'it could not be stored: try again', Full: 'there is no room: try again later' }
+  const reason = tag === 'NotStored' || tag === 'Full' ? again[tag] : show(refusal)
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason
 }
 

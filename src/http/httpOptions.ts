@@ -182,10 +182,8 @@ export const withoutCredentials = <A extends Credentials>(settings: A): A => {
     ...(tls && { tls: HIDDEN }),
   }
   const show = { value: () => shown }
-  return Object.defineProperties(
-    { ...settings },
-    { toJSON: show, [Symbol.for('nodejs.util.inspect.custom')]: show },
-  )
+  const inspected = Symbol.for('nodejs.util.inspect.custom')
+  return Object.defineProperties({ ...settings }, { toJSON: show, [inspected]: show })
 }
 
 export const secretOption: Option<Secret> = option('a secret', (value) => {

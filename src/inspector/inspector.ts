@@ -97,6 +97,8 @@ const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
 
 /** Listens on the log events of a part. */
 const watched = (part: Inspectable, index: number, count: number) => {
+  if (!isRecord(part) || !('events$' in part))
+    throw new TypeError('inspector: a part is a destination, a client, or like one: { events$, dead, stats }')
   const memory = recorder(Math.ceil(MAX_HISTORIES / count), part.name ?? `part ${String(index + 1)}`)
   const watching = part.events$.subscribe({ next: memory.onEvent, error: constVoid })
   return {

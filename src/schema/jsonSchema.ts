@@ -47,10 +47,8 @@ export const withSchema =
   (schema: JsonSchema) =>
   <C extends t.Mixed>(codec: C): C => {
     // A copy with the same prototype and members has the same type.
-    const copy = Object.create(
-      Object.getPrototypeOf(codec) as object,
-      Object.getOwnPropertyDescriptors(codec),
-    ) as C
+    const own = Object.getOwnPropertyDescriptors(codec)
+    const copy = Object.create(Object.getPrototypeOf(codec) as object, own) as C
     notes.set(copy, schema)
     return copy
   }

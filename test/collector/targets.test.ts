@@ -142,6 +142,7 @@ describe('a full destination', () => {
       expect((await postTracks(world.collector, 'm1')).status).toBe(200)
       const response = await postTracks(world.collector, 'm2')
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
+      expect(await response.text()).toContain('there is no room: try again later')
       expect(world.collector.stats()).toMatchObject({ accepted: 1, refused: 1, reasons: { Full: 1 } })
     },
   )

@@ -44,6 +44,7 @@ const snapshotIn = async (reader: Reader) => {
 }
 
 it('looks at other parts from an update on; one that stays keeps its histories', async () => {
+  expect(() => inspector({} as never)).toThrow(/a part is a destination/)
   const { client, destination, panel, ask } = opened()
   const seen = async () => (await snapshotIn(readerOf(await ask('stream')))).map(({ name }) => name)
   client.track({ userId: 'u', event: 'Seen', messageId: 'm1' })

@@ -60,8 +60,7 @@ describe('a secret', () => {
         thrown(() => signerOf(bad)),
         verifyRaw(bad, '{}', 'a'.repeat(40)),
       ]
-      for (const error of errors)
-        expect(inspect(error, { depth: null, showHidden: true })).not.toContain(secret)
+      for (const one of errors) expect(inspect(one, { depth: null, showHidden: true })).not.toContain(secret)
     }))
 
   it('shows itself as [secret]', () => {

@@ -111,6 +111,13 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     orElse((failure) => (is5xx(failure) ? right({ sink: 'network', duplicate: true }) : left(failure))),
   ),
   'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
+  'independent: gives up for ever after three failures': (world) => {
+    let failures = 0
+    const counted = (delivery: Observable<Verdict>) => delivery.pipe(tap((one) => isLeft(one) && failures++))
+    const inner = withDelivery(networkSink<SinkItem>(world), counted)
+    const no = () => of(left(retryable('network')))
+    return { ...inner, deliver: (...given) => (failures < 3 ? inner.deliver(...given) : no()) }
+  },
   'independent: has one cancel for all deliveries': (world) => {
     const all = new AbortController()
     const { signal } = all
@@ -134,6 +141,13 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     const once = [Promise.resolve()]
     return () => once.pop() ?? Promise.reject(new Error('planted'))
   }),
+  'close: waits without a limit for what runs': (world) => {
+    let running = 0
+    const counted = (delivery: Observable<Verdict>) =>
+      defer(() => (running++, delivery)).pipe(finalize(() => running--))
+    const close = () => (running === 0 ? done() : new Promise<void>(constVoid))
+    return { ...withDelivery(networkSink<SinkItem>(world), counted), close }
+  },
   'close: never closes': closing(() => () => new Promise(constVoid)),
   'close: never closes without a limit': closing(() => (given) => {
     return given?.timeout === undefined ? new Promise(constVoid) : Promise.resolve()
@@ -500,11 +514,9 @@ export const brokenClients = versions<OpenClient>('client')({
     outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
   })),
   'ends-once: accepts a user and sends none': opened(() => ({ identify: () => right({ id: 'none' }) })),
-  'adds-up: counts nothing in the end': opened(({ close, stats }) => {
-    let isClosed = false
-    const nothing = () => ({ ...stats(), ...(isClosed && { accepted: 0, delivered: 0 }) })
-    return { stats: nothing, close: (given) => close(given).finally(() => (isClosed = true)) }
-  }),
+  'adds-up: counts nothing': opened(({ stats }) => ({
+    stats: () => Object.fromEntries(Object.keys(stats()).map((key) => [key, 0])) as never,
+  })),
   'adds-up: counts what it refuses as accepted': opened(({ stats }) => ({
     stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
   })),

@@ -226,9 +226,7 @@ export const storedEntries = <A>(
     return ids
   }
   const listDead = (after: number, limit: number): ReadonlyArray<DeadLetter<A>> =>
-    Array.from(dead.getRange({ start: after + 1, limit }), ({ key, value }) =>
-      decodeDeadLetter(codec, key, value),
-    )
+    Array.from(dead.getRange({ start: after + 1, limit }), (at) => decodeDeadLetter(codec, at.key, at.value))
 
   const deadLetters: DeadLetters<A> = {
     list: ({ after = '0', limit = DEAD_PAGE } = {}) => listDead(Number(after), limit),
@@ -320,9 +318,7 @@ export const storedEntries = <A>(
       return entries
     },
     retries: (): Iterable<Entry<A>> =>
-      retries
-        .getRange({})
-        .flatMap(({ key, value }) => [decodeEntry(codec, key[1], value)].flatMap((each) => each ?? [])),
+      retries.getRange({}).flatMap(({ key, value }) => [decodeEntry(codec, key[1], value) ?? []].flat()),
     nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (_, place, { entry, due }) => {

@@ -99,11 +99,8 @@ const isKeyOf = (tree: string, key: Buffer): boolean => {
 }
 
 /** Reads all trees of a file and throws where lmdb would fail or end the process, such as a missing page. */
-const checkTrees = (
-  file: number,
-  size: number,
-  { pageSize, freePages, trees, lastPage, transaction }: Meta,
-): void => {
+const checkTrees = (file: number, size: number, meta: Meta): void => {
+  const { pageSize, freePages, trees, lastPage, transaction } = meta
   const pageCount = Math.min(Math.floor(size / pageSize), Number(lastPage) + 1)
   const isUsed = new Uint8Array(pageCount)
   let leaves = 0

@@ -226,8 +226,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     close: {
       statement: 'close resolves in its time, if one is given, and may be called again and at the same time.',
-      check: async ({ clock, close }, { seed }) => {
+      check: async ({ clock, close, hang }, { seed }) => {
         const limit = seed % 3 === 1 ? {} : { timeout: seed % 5_000 }
+        if (seed % 3 === 2) hang()
         const once = (): Promise<void> => {
           const closing = close(limit)
           holds(isPromiseLike(closing), 'close({ timeout }) must answer a Promise')

@@ -199,8 +199,8 @@ export const playSink = async <A>(
   log: Run['log'],
   given: Attempt = onlyAttempt,
 ) => {
-  let isHealthy = false
-  const faultOf = (request: NetworkRequest): Misbehaviour => (isHealthy ? healthy : scripted(request))
+  let fault: Misbehaviour | undefined
+  const faultOf = (request: NetworkRequest): Misbehaviour => fault ?? scripted(request)
   const world = makeWorld(seed, { network: faultOf, maxTimers: MAX_TIMERS }, log)
   const { clock, network } = world
   const attempt = { ...given, clock }
@@ -262,14 +262,15 @@ export const playSink = async <A>(
   const alone = async (): Promise<Verdict | undefined> => {
     const [first] = made
     if (first === undefined) return undefined
-    isHealthy = true
+    fault = healthy
     await clock.advance(REST)
     const step = { ...first.step, ...plainStep }
     let over = (): void => undefined
     const ended = new Promise<void>((resolve) => {
       over = resolve
     })
-    const { told } = start({ ...first, step }, true, over)
+    // Asked for now: it may depend on what failed before.
+    const { told } = start({ ...first, step, verdicts: verdictsOf(sink, first.item, first.own) }, true, over)
     await clock.run(ended, { timeout }).catch(() => undefined)
     return told.map(({ value }) => value).find(isVerdict)
   }
@@ -293,6 +294,11 @@ export const playSink = async <A>(
     }),
     items: made.map(({ item, before }) => ({ item, before, now: inspected(item) })),
     alone,
+    /** Starts a delivery of each item, over a network that never answers. */
+    hang: () => {
+      fault = { do: 'silence' }
+      made.forEach((one) => start({ ...one, step: { ...one.step, ...plainStep } }, true))
+    },
   }
 }
 
