@@ -227,7 +227,13 @@ const postgresOutbox = <A>(
   const tick = async (): Promise<void> => {
     if (waiting() > 0 && me.isDue()) await renew()
     // A long count must not delay the next renewal.
-    if (clock.monotonic() - countedAt >= countEvery) recount().catch(constVoid)
+    if (clock.monotonic() - countedAt >= countEvery) recount().then(looked, looked)
+  }
+  const looked = (): void => {
+    if (closing !== undefined) return
+    // There is nothing to find if all that waits is leased here.
+    if (waiting() === 0 || counts.waiting > leases.leased.size) look()
+    arm()
   }
   const arm = (): void => {
     const isIdle = waiting() === 0
@@ -237,12 +243,6 @@ const postgresOutbox = <A>(
     if (closing !== undefined || (next?.every === every && next.on === on)) return
     cancelTick()
     next = { every, on }
-    const looked = (): void => {
-      if (closing !== undefined) return
-      // There is nothing to find if all that waits is leased here.
-      if (waiting() === 0 || counts.waiting > leases.leased.size) look()
-      arm()
-    }
     cancelTick = on.schedule(every, () => {
       next = undefined
       // A failure shows in what the relay asks.
