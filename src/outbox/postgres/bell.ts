@@ -44,7 +44,6 @@ const listening = (pool: PostgresPool, channel: string) => {
     try {
       const made = await pool.connect()
       connection = made
-      // It does not hold the process.
       made.unref?.()
       made.on('error', () => cut(made))
       made.on('end', () => cut(made))

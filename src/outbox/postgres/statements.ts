@@ -23,6 +23,7 @@ interface ListenConnection {
     (event: 'error' | 'end', call: () => void): unknown
   }
   readonly release: (isBroken: boolean) => void
+  /** Lets the process end while it listens. */
   readonly unref?: () => void
 }
 
