@@ -43,7 +43,9 @@ const NAMELESS = 'must have a letter or a digit: the trait is named after it'
  * without a letter or digit is a fault, and so are two names that become the same trait. All faults are
  * listed, by position.
  */
-export const traitNamesOf = (names: ReadonlyArray<string>): Either<ReadonlyArray<Fault>, string[]> => {
+export const traitNamesOf = (
+  names: ReadonlyArray<string>,
+): Either<ReadonlyArray<Fault>, ReadonlyArray<string>> => {
   const faults: Fault[] = []
   const traits = new Map<string, number>()
   names.forEach((name, index) => {

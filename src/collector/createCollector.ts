@@ -137,7 +137,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
       answers: Object.fromEntries(answers),
       sources: Object.fromEntries(sources.map((source) => [source.id, statsOf([source])])),
       destinations: Object.fromEntries(
-        targets.current().map(({ name, destination: to }) => [name, to.stats()]),
+        targets.current().map(({ name, destination }) => [name, destination.stats()]),
       ),
     }
   }

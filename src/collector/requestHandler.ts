@@ -78,7 +78,7 @@ const MAX_REASON = 500
 /** Bytes of all reasons in one answer. With the indexes of 40,000 messages it stays below 1,000,000. */
 const MAX_REASONS = 256_000
 
-/** Senders may be strangers without `ready()`: a store's words may hold paths and names of machines. */
+/** Senders have no `ready()`, and may be strangers: a store's words may hold paths and names of machines. */
 const refusalReason = (refusal: Refusal): string => {
   const { _tag: tag } = refusal
   const again = { NotStored: 'it could not be stored: try again', Full: 'there is no room: try again later' }

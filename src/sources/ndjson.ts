@@ -55,9 +55,7 @@ const FIRST_HALF_OF_A_PAIR = /[\ud800-\udbff]$/
  * `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8` instead.
  */
 const toBytes = (text: string): Buffer =>
-  Buffer.concat(
-    text.split(LONE_SURROGATE).map((part) => (LONE_SURROGATE.test(part) ? INVALID : Buffer.from(part))),
-  )
+  Buffer.concat(text.split(LONE_SURROGATE).map((it) => (LONE_SURROGATE.test(it) ? INVALID : Buffer.from(it))))
 
 const bad = (line: number, reason: BadLine['reason'], detail: string, character?: number): Result =>
   left({ _tag: 'BadLine', line, reason, detail, ...(character !== undefined && { character }) })

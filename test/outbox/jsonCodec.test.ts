@@ -61,7 +61,7 @@ const DateFromText = new t.Type<Date, string>(
 )
 
 test('an item that is no value of its codec is refused: it would not be read back', () =>
-  expect(() => jsonCodec<Date>(DateFromText).toText('today' as never)).toThrow(/none of its values/))
+  expect(() => jsonCodec<Date>(DateFromText).toText('today' as never)).toThrow(/by is\(\) of its codec/))
 const Order = t.strict({ id: t.string, at: DateFromText })
 type Order = t.TypeOf<typeof Order>
 const order: Order = { id: 'o1', at: new Date(1_700_000_000_000) }

@@ -62,7 +62,7 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
 
   const encode = (each: unknown): unknown => {
     if (inner?.is(each) === true) return inner.encode(each)
-    throw new TypeError('the item would not be read back: its codec says that it is none of its values')
+    throw new TypeError('the item would not be read back, by is() of its codec: mend the codec or the item')
   }
   const decode = (each: unknown): unknown => {
     const decoded = inner?.decode(each)

@@ -254,8 +254,7 @@ const postgresOutbox = <A>(
     const open = async (): Promise<void> => {
       await openQueue(ask, schema, queue, codec.kind ?? 'items', owner)
       await me.register()
-      // Bounds and figures may come later.
-      await recount().catch(constVoid)
+      await recount().catch(constVoid) // Bounds and figures may come later.
       if (closing !== undefined) return
       if (options.listen && pool.options?.max !== 1) bell.listen()
       arm()
@@ -271,7 +270,7 @@ const postgresOutbox = <A>(
     items.map((item) => {
       const { size, text } = offerOf(codec, item)
       if (!UNSTORABLE.test(text)) return { item, size, text, key: storedKey(keyOf?.(item)), bookmark }
-      throw new RangeError("the codec's toText answered a character 0 or half of one, which is not stored")
+      throw new RangeError("the codec's toText answered a character 0 or half a character: not stored")
     })
   /** A list failed: a later bookmark would skip its items. */
   let hasGap = false
@@ -346,6 +345,7 @@ const postgresOutbox = <A>(
     ...(keyOf && { orders: true }),
     enqueue: async (items: ReadonlyArray<A>, { bookmark }: { readonly bookmark?: Bookmark } = {}) => {
       const offers = offersOf(items, bookmark)
+      if (offers.length === 0) return []
       const length = offers.reduce((all, { text }) => all + text.length, 0)
       const until = systemClock.monotonic() + ANSWER_TIMEOUT
       return own(() => adds.ask({ offers, until }, offers.length, length))

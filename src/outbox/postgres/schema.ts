@@ -261,10 +261,10 @@ export const openQueue = async (
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
   const { version = 0, encoding = '' } = (await asked(ask('version')))[0] ?? {}
-  const closed = (why: string): Error => new Error(`the outbox in PostgreSQL did not open: ${why}`)
-  if (version < SCHEMA_VERSION) throw closed(`its schema ${schema} is older: run migrate(pool)`)
-  if (version > SCHEMA_VERSION) throw closed(`a newer headrace made its schema ${schema}`)
-  if (encoding !== 'UTF8') throw closed(`its database has the encoding ${encoding}: make one with UTF8`)
+  const unopened = (why: string): Error => new Error(`the outbox in PostgreSQL did not open: ${why}`)
+  if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
+  if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
+  if (encoding !== 'UTF8') throw unopened(`its database has the encoding ${encoding}: make one with UTF8`)
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))
   // Two processes may use it first at the same time: one of them sees it a moment later.
   const [found] = [...(await use()), ...(await use())]
