@@ -25,8 +25,7 @@ beforeAll(() => {
   mkdirSync(`${project}/node_modules/headrace`, { recursive: true })
   for (const each of ['package.json', 'dist', 'docs'])
     symlinkSync(root + each, `${project}/node_modules/headrace/${each}`)
-  for (const each of ['commander', 'debug', 'ipaddr.js', 'undici', 'fp-ts', 'io-ts', 'rxjs', 'lmdb'])
-    link(each)
+  for (const one of ['commander', 'debug', 'ipaddr.js', 'undici', 'fp-ts', 'io-ts', 'rxjs', 'lmdb']) link(one)
   writeFileSync(`${project}/package.json`, '{}')
   writeFileSync(
     `${project}/app.ts`,

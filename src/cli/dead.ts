@@ -44,8 +44,9 @@ const openDeadStore = (path: string): DeadStore => {
 const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<DeadStore> => {
   const { pool, outboxOf, opened } = await openPostgres(server)
   const sql = `select kind from ${server.schema}.queue where queue = $1`
+  const ask = async () => pool.query<{ kind: string }>(sql, [server.queue])
   // If this fails, the opening says why.
-  const found = await pool.query<{ kind: string }>(sql, [server.queue]).catch(() => undefined)
+  const found = await ask().catch(() => undefined)
   if (found?.rowCount === 0)
     throw new UsageError(`--queue: there is no queue ${server.queue} in the schema ${server.schema}`)
   const store = outboxOf(server.queue)({ codec: found?.rows[0]?.kind === 'messages' ? messages : events })

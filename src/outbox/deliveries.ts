@@ -109,8 +109,7 @@ export const deliveries = <A, D>(
   const [reportsItself, cutsAreTold] = [isReporting(sink), tellsCuts(sink)]
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
-  const defect = (where: string, error: unknown): void =>
-    log({ _tag: 'Defect', at: now(), from, where, error })
+  const defect = (where: string, error: unknown) => log({ _tag: 'Defect', at: now(), from, where, error })
   const reportClosed = closedReporter((error) => defect('a closed sink', error))
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
   const reportIfHeard = (delivery: Delivery<A, D>): Listener | undefined => {

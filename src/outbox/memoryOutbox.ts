@@ -150,8 +150,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     },
     // Ids of waiting items follow each other, so this is none of them.
     addDeadLetter: (item, outcome) => addDead(newEntry(`d${String(lastDeadId + 1)}`, item), outcome),
-    nextDue: (retriesOnly) =>
-      fresh.size() + backlog.size() > 0 && retriesOnly !== true ? 0 : retries.peekKey(),
+    nextDue: (only) => (fresh.size() + backlog.size() > 0 && only !== true ? 0 : retries.peekKey()),
     takeRemaining: () => {
       const all = [...retries.drain()]
       for (let entry = nextFresh(); entry !== undefined; entry = nextFresh()) all.push(entry)

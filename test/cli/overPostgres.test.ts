@@ -86,6 +86,7 @@ describe('commands over PostgreSQL', async () => {
     const { code, stderr } = await headrace(['dead', 'ls', ...at('typo')])
     const sentence = `headrace dead ls: --queue: there is no queue typo in the schema ${schema}\n`
     expect([code, stderr]).toEqual([2, sentence])
+    expect((await headrace(['dead', 'ls', ...over('h:port/d')])).stderr).toMatch(/open: Invalid URL\n/)
   })
 
   const q = ['--queue', 'q']

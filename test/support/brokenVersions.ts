@@ -356,6 +356,7 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'repeats: counts a repeated ack': inMemory(({ ack }) => ({ ack: async (list) => ack(list) })),
   'remaining: keeps what it should hand back': inMemory(() => ({ takeRemaining: () => [] })),
   'survives: does not sync': files(false),
+  'survives: knows no retries': async (world) => ({ ...(await files()(world)), retries: () => [] }),
   'answers: has two writes under way': files(true, false),
   'stats: loses all but one of calls at once': inMemory(({ enqueue }) => {
     let last: Awaitable<unknown>
@@ -389,10 +390,9 @@ export const sharedInMemory = (
 ): OpenSharedOutbox => {
   const stores = new WeakMap<Clock, SharedStore<number>>()
   return ({ clock, ...world }) => {
-    const store =
-      stores.get(clock) ?? sharedStore(clock, { ...world, leaseTime: leaseTime ?? world.leaseTime })
-    stores.set(clock, store)
-    const { outbox, kill } = store.open()
+    const all = stores.get(clock) ?? sharedStore(clock, { ...world, leaseTime: leaseTime ?? world.leaseTime })
+    stores.set(clock, all)
+    const { outbox, kill } = all.open()
     return { outbox: change(outbox, clock), kill }
   }
 }

@@ -128,8 +128,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
       },
     },
     'passes-what-fits-no-batch': {
-      statement:
-        'Ended items, and those too large for any batch, come out at once, and the open batch stays.',
+      statement: 'Ended items, and those too large for a batch, come out at once, and the open batch stays.',
       situations: ['left while a batch is open', 'refused while a batch is open'],
       check: (seen, _, { reach }) => {
         // Within an emission other things may come first.

@@ -183,6 +183,8 @@ const playOutbox = async (
     for (const item of inDoubt)
       if (reference.held.rows.length < outbox.stats().waiting) reference.outbox.enqueue([item])
     check('survives')
+    const waits = reference.held.rows.filter(({ due }) => due > 0).map(({ entry }) => entry)
+    compare('survives', [[...(outbox.retries?.() ?? waits)], waits], (all) => new Set(all.map(entryNumber)))
   }
 
   const leaseDue = (): Entries => reference.outbox.lease(clock.now(), { count: Infinity, retries: Infinity })
