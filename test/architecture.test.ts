@@ -37,7 +37,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:(net|tls)$/, /^(http|inspector|testing|cli)\//],
   [/^node:module$/, /^core\/package\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
-  [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|testing\/laws|cli)\//],
+  [/^node:util(\/types)?$/, /^(core|event|schema|signing|http|log|destination|collector|testing\/laws|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/lookup)\.ts$|^(outbox\/lmdb|cli)\//],
   [
     /^node:(stream|readline|string_decoder)(\/promises)?$/,

@@ -152,8 +152,7 @@ const change =
     const needsAll = all === false && (reason ?? status ?? kind ?? since ?? id) === ''
     if (needsAll && yes)
       throw new UsageError(
-        'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, ' +
-          'or give --all',
+        'every dead letter would be deleted: name an ID, --reason, --status, --kind, --since, or give --all',
       )
     const isRedrive = action === 'redrive'
     return withStore(options, async (store, { server, flags }) => {

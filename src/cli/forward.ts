@@ -84,8 +84,7 @@ export const callIn = ({ items: [carried], text }: Stored): object =>
 /** The file of `--dead`: undelivered events, as calls that can be sent again. The first one creates it. */
 const openDeadFile = (path: string, { stats: read }: Input) => {
   const existing = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (existing?.isDirectory() === true)
-    throw new UsageError(`--dead '${path}' is a folder: give the name of a file`)
+  if (existing?.isDirectory() === true) throw new UsageError(`--dead '${path}' is a folder: name a file`)
   if (read?.isFile() === true && read.dev === existing?.dev && read.ino === existing.ino)
     throw new UsageError('--dead is the input file: give another, or events would be sent again and again')
   try {
@@ -333,10 +332,9 @@ export const forward = async (job: Job, terminal: Terminal) => {
     note(`${nothing},${store ? ` and nothing waited in ${place},` : ''} so there was nothing to send`)
   }
   if (!store && !dead && lost > 0)
-    note(`${String(lost)} not delivered; --dead FILE keeps them, to be sent again`)
+    note(`${String(lost)} not delivered; --dead FILE keeps them, to send again`)
   const readsOn = input.name !== undefined ? ', and reads on from here' : ''
-  if (store && waiting > 0)
-    note(`${String(waiting)} wait in ${place}: the same command delivers them${readsOn}`)
+  if (store && waiting > 0) note(`${String(waiting)} wait in ${place}: the same command sends them${readsOn}`)
   if (store && deadCount > 0) {
     const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
     const where = `in ${place}${damaged}: see headrace dead ls ${String(job.place?.flags)}`

@@ -31,7 +31,7 @@ const ask = async (link: URL, path: string, signal?: AbortSignal): Promise<Respo
     throw new UsageError(`--inspect-env: nothing answers at ${link.host}: does the command still run?`)
   })
   if (answer.status === 401)
-    throw new UsageError('--inspect-env: the token is wrong: each run prints a new link')
+    throw new UsageError('--inspect-env: the token is wrong: each run prints another')
   if (!answer.ok && answer.status !== 404)
     throw new UsageError(`--inspect-env: ${link.host} answered ${String(answer.status)}`)
   return answer
@@ -79,8 +79,8 @@ export const explainCommand = async (
   let parts: ReadonlyArray<Snapshot> = []
   for await (parts of snapshots(link)) break
   let known = 0
-  for (const [at, { name }] of parts.entries()) {
-    const answer = await ask(link, `story/${String(at)}/${encodeURIComponent(id)}`)
+  for (const { key, name } of parts) {
+    const answer = await ask(link, `story/${String(key)}/${encodeURIComponent(id)}`)
     if (!answer.ok) continue
     known++
     // As above.

@@ -63,8 +63,7 @@ export const terminalOf = (host: Host, colours: Colours) => {
   let drawn = ''
   /** Removes the drawn lines. A screen that became narrower has wrapped them. */
   const cleared = (): string => {
-    const rowsOf = (line: string): number =>
-      Math.max(1, Math.ceil(line.replaceAll(COLOUR, '').length / columns()))
+    const rowsOf = (line: string) => Math.max(1, Math.ceil(line.replaceAll(COLOUR, '').length / columns()))
     const rows = drawn.split('\n').reduce((sum, line) => sum + rowsOf(line), 0)
     return rows === 1 ? `\r${ESCAPE}[K` : `\r${ESCAPE}[${String(rows - 1)}A${ESCAPE}[J`
   }

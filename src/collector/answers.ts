@@ -30,8 +30,7 @@ const RETRY = { 'Retry-After': '10' }
 export const busy = (reason: string, status = 503): Answer => reject(status, reason, RETRY)
 
 /** Every message was accepted. */
-export const allAccepted = (count: number): Answer =>
-  reply(200, { ok: true, receivedEvents: count, okEvents: count })
+export const allAccepted = (count: number) => reply(200, { ok: true, receivedEvents: count, okEvents: count })
 
 /** Some messages were refused: 200. All were refused: `status`. */
 export const withErrors = (received: number, errors: ReadonlyArray<MessageError>, status: number): Answer =>

@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import { left, type Either } from '../core/either.ts'
 import { decodeOptions, flag, func, list, oneOf, option, optional } from '../core/options.ts'
 import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
-import type { Decoded, Option } from '../core/options.ts'
+import type { Decoded, Faults, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { repeats, sharedOptionsWith, standardHeaderFaults, webhookList } from '../destination/settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from '../destination/settings.ts'
@@ -142,10 +142,7 @@ export const decodeCollectorSettings = (
     )
   })
   // Each destination has webhooks or a sink, and not both: the rule above.
-  return withEgressFaults(
-    egress,
-    decodeOptions(settings, input) as Either<ReadonlyArray<Fault>, CollectorSettings>,
-  )
+  return withEgressFaults(egress, decodeOptions(settings, input) as Either<Faults, CollectorSettings>)
 }
 
 const ownShape = {

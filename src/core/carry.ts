@@ -6,7 +6,7 @@
  */
 import { isLeft, left, right, type Either } from './either.ts'
 import type { Failure } from './failure.ts'
-import { isRecord } from './json.ts'
+import { isRecord, type Fields } from './json.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Receives how an item ended. */
@@ -44,9 +44,12 @@ const BY_TAG = new Map<unknown, Verb>([
   ...['Full', 'Closed', 'Disabled', 'NotStored', 'Abandoned'].map((tag) => [tag, 'nak'] as const),
 ])
 
+/** Not a left of the host with one of these tags. */
+const isOurs = (ended: Fields): boolean => 'item' in ended || 'input' in ended || ended === STORED
+
 /** How an end is answered. All others, and lefts of the host, are rejected. */
 export const verbOf = (ended: unknown): Verb =>
-  BY_TAG.get(isRecord(ended) ? ended['_tag'] : undefined) ?? 'reject'
+  BY_TAG.get(isRecord(ended) && isOurs(ended) ? ended['_tag'] : undefined) ?? 'reject'
 const rankOf = (ended: unknown): number => VERBS.indexOf(verbOf(ended))
 
 /** One for each of `count` parts: the worst of their ends is the end, when the last has ended. */

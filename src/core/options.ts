@@ -182,13 +182,8 @@ export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({
 })
 
 /** The paths of `rule` begin at this option. */
-const withRule = <A>(
-  errors: t.Errors,
-  value: A,
-  context: t.Context,
-  rule: (value: A) => Faults,
-): t.Validation<A> => {
-  const ruled = checked<A>(() => rule(value)).validate(value, context)
+const withRule = <A>(errors: t.Errors, value: A, at: t.Context, rule: (it: A) => Faults): t.Validation<A> => {
+  const ruled = checked<A>(() => rule(value)).validate(value, at)
   return errors.length === 0 ? ruled : t.failures([...errors, ...(isLeft(ruled) ? ruled.left : [])])
 }
 

@@ -46,8 +46,7 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
   if (Array.isArray(value)) {
     budget.room -= value.length
     if (budget.room < 0) return false
-    for (const member of value)
-      if (typeof member !== 'string' && !isPlainJson(member, depth, budget)) return false
+    for (const each of value) if (typeof each !== 'string' && !isPlainJson(each, depth, budget)) return false
     return true
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false

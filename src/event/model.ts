@@ -46,8 +46,7 @@ export const notAnId = (value: unknown): string =>
 export const TOO_LONG = `must have at most ${String(Limits.messageIdLength)} characters`
 export const NO_USER = 'is missing: an event needs a userId or an anonymousId that is not empty'
 
-const readId = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
+const readId = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const Id = textCodec('Id', readId, notAnId)
 const MessageId = textCodec(

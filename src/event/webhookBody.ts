@@ -13,17 +13,13 @@ import { closedRecord, members, type Forwarded, type KeysOf } from './model.ts'
 const versioned = <const R extends t.Props, const O extends t.Props>(name: string, required: R, other: O) =>
   closedRecord(name, { version: t.literal(1), ...required }, other)
 
-const [{ previousId, userId, ...alias }, aliasOptional] = members.alias
+const [{ previousId, userId, ...alias }, optional] = members.alias
 
 const PageBody = versioned('PageBody', ...members.page)
 const ScreenBody = versioned('ScreenBody', ...members.screen)
 const IdentifyBody = versioned('IdentifyBody', ...members.identify)
 const TrackBody = versioned('TrackBody', ...members.track)
-const AliasBody = versioned(
-  'AliasBody',
-  { ...alias, 'Previous ID': previousId, 'User ID': userId },
-  aliasOptional,
-)
+const AliasBody = versioned('AliasBody', { ...alias, 'Previous ID': previousId, 'User ID': userId }, optional)
 const GroupBody = versioned('GroupBody', ...members.group)
 const DeleteBody = closedRecord('DeleteBody', ...members.delete)
 

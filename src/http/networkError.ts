@@ -9,8 +9,7 @@ const NOT_HTTP = 'HPE_'
 export const blockedAddress = (reason: string): Error => Object.assign(new Error(reason), { code: BLOCKED })
 
 /** The time to connect is over. */
-export const notConnected = (): Error =>
-  Object.assign(new Error('no connection in time'), { code: NOT_CONNECTED })
+export const notConnected = () => Object.assign(new Error('no connection in time'), { code: NOT_CONNECTED })
 
 const CA = 'give tls.ca, or use a certificate of a public authority'
 const CHAIN = `the issuer of the certificate is unknown: the receiver should send its whole chain; or ${CA}`

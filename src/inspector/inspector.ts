@@ -84,6 +84,7 @@ const PAGE_HEADERS = {
 }
 const json = (value: unknown, status = 200): Response => Response.json(value, { status, headers: SAFE })
 const denied = (status: number, error: string): Response => json({ error }, status)
+const IS_CLOSED = 'the inspector is closed'
 const tooLong = (): Response => denied(413, 'the body is too long')
 
 const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?$/
@@ -91,20 +92,22 @@ const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?
 /** Ids of dead letters to change; undefined for all of them. */
 const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
   const given: unknown = JSON.parse(Buffer.from(body).toString() || '{}')
-  const ids = isRecord(given) ? given['ids'] : []
+  const { ids, ...more } = isRecord(given) ? given : { ids: null }
+  if (Object.keys(more).length > 0) throw new TypeError('the body must be { "ids": […] }, or {} for all')
   return Array.isArray(ids) || ids === undefined ? ids : []
 }
 
-/** Listens on the log events of a part. */
-const watched = (part: Inspectable, index: number, count: number) => {
-  if (!isRecord(part) || !('events$' in part))
-    throw new TypeError('inspector: a part is a destination, a client, or like one: { events$, dead, stats }')
-  const memory = recorder(Math.ceil(MAX_HISTORIES / count), part.name ?? `part ${String(index + 1)}`)
+const NO_PART = 'inspector: a part is a destination, a client, or like one: { events$, dead, stats }'
+
+/** Listens on the log events of a part. Its key stays the same when others come or go. */
+const watched = (part: Inspectable, key: number, count: number) => {
+  const memory = recorder(Math.ceil(MAX_HISTORIES / count), part.name ?? `part ${String(key + 1)}`)
   const watching = part.events$.subscribe({ next: memory.onEvent, error: constVoid })
   return {
     ...memory,
     part,
-    snapshot: () => memory.snapshot(part.stats()),
+    key,
+    snapshot: () => memory.snapshot(part.stats(), key),
     stop: () => watching.unsubscribe(),
     list: async () => {
       const found = await part.dead.list({ limit: DEAD_SHOWN + 1 })
@@ -151,11 +154,14 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
   const wanted = digestOf(`Bearer ${token}`)
   const open = new Set<() => unknown>()
   let closed = false
+  let made = 0
 
   const update: Inspector['update'] = (...next) => {
     if (closed) return
+    if (!next.every((part) => isRecord(part) && 'events$' in part)) throw new TypeError(NO_PART)
     const before = all
-    all = next.map((part, at) => before.find((each) => each.part === part) ?? watched(part, at, next.length))
+    const keep = (part: Inspectable) => before.find((each) => each.part === part)
+    all = next.map((part) => keep(part) ?? watched(part, made++, next.length))
     for (const each of before) if (!all.includes(each)) each.stop()
   }
   update(...parts)
@@ -203,9 +209,9 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     if (path === '/') return new Response(page, { headers: PAGE_HEADERS })
     if (!timingSafeEqual(digestOf(headers.get('authorization') ?? ''), wanted))
       return denied(401, 'the token is missing or wrong')
-    if (closed) return denied(503, 'the inspector is closed')
+    if (closed) return denied(503, IS_CLOSED)
     if (stream !== undefined) return new Response(snapshots(), { headers: SAFE })
-    const part = all[Number(of ?? from)]
+    const part = all.find(({ key }) => key === Number(of ?? from))
     const history = part?.history(decodeURIComponent(id))
     if (part === undefined || (verb === '' && history === undefined)) return denied(404, 'it is not known')
     if (history !== undefined) return json(storyOf(history))
@@ -238,7 +244,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
 
   const listen: Inspector['listen'] = (options = {}) => {
     const { port } = checkOptions('options of listen', listenOptions, options)
-    if (closed) return Promise.reject(new Error('the inspector is closed'))
+    if (closed) return Promise.reject(new Error(IS_CLOSED))
     // A request that breaks off needs no answer.
     const server = createServer((request, response) => {
       respond(request, response).catch(() => response.destroy())
@@ -256,6 +262,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
         reject(new Error(`${why}: give another, or 0 for any free one`, { cause: error }))
       })
       server.listen(port, '127.0.0.1', () => {
+        if (closed) return resolve(end().then(() => Promise.reject(new Error(IS_CLOSED))))
         open.add(end)
         // It listens on a port, so this is no path of a pipe.
         const { port: bound } = server.address() as AddressInfo

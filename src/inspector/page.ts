@@ -125,9 +125,9 @@ for (const [of, ariaLabel, none, heads] of [
  const show = (value) => value.toLocaleString()
  const failed = (error) => set($('why'), error.message)
  const idCell = ({ id }) =>
-  [id, '', () => tell(chosen, id).then(() => $('whose').focus(), failed), 'Story of ' + id]
+  [id, '', () => tell(parts[chosen].key, id).then(() => $('whose').focus(), failed), 'Story of ' + id]
  const change = (verb, ids, what) => {
-  const part = chosen
+  const part = parts[chosen].key
   const effect = verb === 'Purge' ? '? This cannot be undone.' : '? It is sent again.'
   set($('question'), verb + ' ' + what + effect)
   set($('yes'), verb)
@@ -142,7 +142,7 @@ $('no').onclick = () => $('ask').close()
 $('redrive').onclick = () => change('Redrive', undefined, 'all dead events')
 $('purge').onclick = () => change('Purge', undefined, 'all dead events')
  const dead = async () => {
-  const { list, isAll } = await get('dead/' + chosen)
+  const { list, isAll } = await get('dead/' + parts[chosen].key)
   for (const id of ['redrive', 'purge']) $(id).disabled = list.length === 0
   set(query('#dead h2'), 'Dead events: ' + list.length + (isAll ? '' : ' or more'))
   const button = (verb, { key, id = key }) => [verb, '', () => change(verb, [key], id), verb + ' ' + id]
@@ -150,7 +150,7 @@ $('purge').onclick = () => change('Purge', undefined, 'all dead events')
     button('Purge', d), [d.why], [d.type, 'x'], [show(new Date(d.at)), 'x']])
 }
  const draw = () => {
-  const { name, word, why, totals, oldest, series, sinks, waiting, ended, notes, at,
+  const { key, word, why, totals, oldest, series, sinks, waiting, ended, notes, at,
     deadChanges } = parts[chosen]
   query('main').hidden = false
   say(word, why.join(' · '))
@@ -173,7 +173,7 @@ $('purge').onclick = () => change('Purge', undefined, 'all dead events')
   fill('ended', ended, (e) =>
     [idCell(e), [e.type, 'x'], [e.state, e.state], [e.attempts, 'r'], [e.bytes, 'r x']])
   $('notes').replaceChildren(...lines(notes, (note) => new Date(note.at).toLocaleTimeString()))
-  const of = [chosen, name, deadChanges].join()
+  const of = [key, deadChanges].join()
   if (deadOf !== of) dead(deadOf = of).catch(failed)
   if (story?.state === 'Waiting') tell(story.part, story.id).catch(failed)
 }
@@ -184,11 +184,9 @@ $('part').onchange = () => { chosen = $('part').selectedIndex; draw() }
     const whole = (text + next.value).split('\\n')
     text = whole.pop()
     if (whole.length === 0) continue
-    const was = parts[chosen]?.name
+    const was = parts[chosen]?.key
     parts = JSON.parse(whole.at(-1))
-    const at = parts.findIndex((each) => each.name === was)
-    if (at >= 0 && parts[chosen]?.name !== was) chosen = at
-    if (!parts[chosen]) chosen = 0
+    chosen = Math.max(0, parts.findIndex(({ key }) => key === was))
     $('choose').hidden = parts.length < 2
     $('part').length = parts.length
     parts.forEach(({ name }, n) => set($('part').options[n], name))

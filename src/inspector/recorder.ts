@@ -72,8 +72,8 @@ export const outlineOf = (item: unknown) => {
   return { id: idOf(item), type: kindIn(text), bytes: typeof byteLength === 'number' ? byteLength : 0 }
 }
 
-/** Slices and sums hold all the texts that they were made of. */
-const flat = (text: string): string => Buffer.from(text).toString()
+/** Slices and sums hold all the texts that they were made of. An id may have half a surrogate pair. */
+const flat = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le')
 const short = (text: string): string =>
   flat(oneLine(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`))
 
@@ -292,7 +292,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     /** Changes when a snapshot would: by an event, and each second. */
     version: (): string => `${String(told)} ${String(Math.floor(now() / 1_000))}`,
     /** What a page shows. */
-    snapshot: ({ waiting: waits, ...stats }: PartStats) => {
+    snapshot: ({ waiting: waits, ...stats }: PartStats, key = 0) => {
       advance(now())
       const { accepted, delivered, rejected, expired, dropped, abandoned, refused, oldest } = stats
       const sinks = [...receivers.values()].map(showReceiver)
@@ -303,7 +303,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       for (let each = waiting.oldest(); each; each = each.newer)
         if (each.due !== undefined && each.due < (next ?? Infinity)) next = each.due
       return {
-        ...{ name, at: now(), word: wordOf(waits), oldest, next, sinks, notes, deadChanges },
+        ...{ key, name, at: now(), word: wordOf(waits), oldest, next, sinks, notes, deadChanges },
         why: sinks.flatMap(({ name, state, last }) =>
           /fa|fl/.test(state) ? `${name} is ${state}: ${last}` : [],
         ),

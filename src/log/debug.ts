@@ -10,8 +10,7 @@ import { errorKind, type LogEvent, type Listener } from './logEvent.ts'
 const MAX_NAME = 100
 
 /** The name of a log event on `node:diagnostics_channel` and in `DEBUG`: `headrace:attempted`. */
-export const channelName = (tag: LogEvent['_tag']): string =>
-  `headrace:${tag.charAt(0).toLowerCase()}${tag.slice(1)}`
+export const channelName = (tag: LogEvent['_tag']) => `headrace:${tag.charAt(0).toLowerCase()}${tag.slice(1)}`
 
 /** A text for logs: each control character, which could fake lines or steer a terminal, becomes `?`. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
@@ -23,8 +22,7 @@ const idPrefix = (item: unknown): string => {
 }
 
 /** A count with its word: `1 attempt`, `2 attempts`. */
-export const counted = (count: number, word: string): string =>
-  `${String(count)} ${word}${count === 1 ? '' : 's'}`
+export const counted = (count: number, word: string) => `${String(count)} ${word}${count === 1 ? '' : 's'}`
 
 const endText = (outcome: Outcome<unknown>): string => {
   const attempts = counted(outcome.attempts, 'attempt')

@@ -2,6 +2,8 @@ import diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
 import { constVoid } from '../core/either.ts'
 import { isPromiseLike } from '../core/awaitable.ts'
+import type { Clock } from '../core/clock.ts'
+import { closed } from '../core/refusal.ts'
 import { channelName, debugListener, isDebugOn } from './debug.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
 import { toLogger, type Logger } from './logger.ts'
@@ -38,6 +40,13 @@ export const channel: Listener = (event) => {
   if (target.hasSubscribers) target.publish(event)
   if (event._tag === 'NotAccepted' && refused.hasSubscribers) refused.publish(event)
 }
+
+/** Tells what an operator held when it was unsubscribed. */
+export const publishAsClosed =
+  (from: string, { now }: Pick<Clock, 'now'>) =>
+  (items: ReadonlyArray<unknown>): void => {
+    for (const one of items) channel({ _tag: 'NotAccepted', at: now(), from, refusal: closed(one) })
+  }
 
 /** Calls a function of the host. Its error or rejection goes to `onError`, whose own errors are dropped. */
 export const callSafely = <A>(

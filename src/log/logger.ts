@@ -26,10 +26,12 @@ export interface Logger {
   readonly error: Log
 }
 
+const aLogger = methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error')
+
 export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
   'must be a Logger, an object with debug, info, warn, error, or false',
   oneOf(false),
-  methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
+  aLogger,
 )
 
 /** Causes of one sink that are logged until it works again. */
@@ -67,6 +69,7 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
  */
 export const toLogger = (logger: Logger, options: { readonly quiet?: number } = {}): Listener => {
   const { quiet } = checkOptions('options of toLogger', loggerOptions, options)
+  checkOptions('argument of toLogger', aLogger, logger)
   const failing = new Map<string, { failures: number; lastLine: number; readonly logged: Set<string> }>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
 

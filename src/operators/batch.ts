@@ -7,11 +7,11 @@ import { kindOf } from '../core/json.ts'
 import { checkOptions, strict, type Decoded } from '../core/options.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { closed, invalid, threw, tooLarge, type Refusal, type Threw, type TooLarge } from '../core/refusal.ts'
+import { invalid, threw, tooLarge, type Refusal, type Threw, type TooLarge } from '../core/refusal.ts'
 import { frameBytes, isPayload, jsonArrayFrame } from '../event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame } from '../event/payload.ts'
 import type { ItemBatch, Payload } from '../event/payload.ts'
-import { callSafely, channel } from '../log/listeners.ts'
+import { callSafely, channel, publishAsClosed } from '../log/listeners.ts'
 import { limitShape, payloadOptions } from './batchLimits.ts'
 
 /** When a batch is closed. */
@@ -113,12 +113,6 @@ interface Form<V, M, A, B> {
   readonly toBatch: (id: string, open: OpenBatch<M, A>, closedBy: ClosedBy) => B
   readonly abandon: (batches: ReadonlyArray<B>, members: ReadonlyArray<M>) => unknown
 }
-
-const publishAsClosed =
-  ({ now }: Clock) =>
-  (items: ReadonlyArray<unknown>): void => {
-    for (const one of items) channel({ _tag: 'NotAccepted', at: now(), from: 'batch', refusal: closed(one) })
-  }
 
 /** Asks a function of the host about an item. An error, or an answer not `wanted`, costs that item. */
 const asking =
@@ -300,7 +294,7 @@ const ofPayloads = <A, F extends Frame>(
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
   const frameSize = frameBytes(frame)
-  const { abandoned = publishAsClosed(limits.clock) } = options
+  const { abandoned = publishAsClosed('batch', limits.clock) } = options
   return <L>(source: ObservableEither<L, Payload<A>>) =>
     gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>>(source, limits, options.by, {
       frameSize,
@@ -329,7 +323,7 @@ const ofItems = <A>(
   options: ItemBatchOptions<A>,
 ): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Unfit, ItemBatch<A>>) => {
   const limits = checkOptions('options of batch', strict(limitShape), options)
-  const { sizeOf, abandoned = publishAsClosed(limits.clock) } = options
+  const { sizeOf, abandoned = publishAsClosed('batch', limits.clock) } = options
   const isSize = (size: number): boolean => Number.isFinite(size) && size >= 0
   const ask = asking('sizeOf', sizeOf, 'a number of bytes from 0', isSize)
   const form: Form<A, A, A, ItemBatch<A>> = {

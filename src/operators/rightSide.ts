@@ -7,9 +7,10 @@
  */
 
 import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
-import { left, right, type Either } from '../core/either.ts'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { answerOn, carry, divided, withAnswer } from '../core/carry.ts'
+import { systemClock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { kindOf } from '../core/json.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
@@ -17,6 +18,7 @@ import { assertEither, isEither, skipped } from '../core/outcome.ts'
 import type { EitherSource, ObservableEither, Skipped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { UnfitAnswer, threw, type Threw } from '../core/refusal.ts'
+import { publishAsClosed } from '../log/listeners.ts'
 
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
 type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
@@ -206,8 +208,8 @@ const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1),
 
 /**
  * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted
- * when the stream is unsubscribed. Items above `concurrency` wait in memory: feed the pipeline with `pull` to
- * bound them.
+ * when the stream is unsubscribed; what is held then is told to the channel `headrace:notAccepted`, as
+ * `Closed`. Items above `concurrency` wait in memory: feed the pipeline with `pull` to bound them.
  *
  *     in:   R(a) R(b) L(x)            b is ready before a
  *     out:            R(a') R(b') L(x)
@@ -232,7 +234,7 @@ export const enrich = <A, B>(
       const controller = new AbortController()
       const waiting = queue<Either<L, A>>()
       /** In the order of the source; its first one comes out next. */
-      const started = queue<{ result: Either<L | Threw, B> | undefined }>()
+      const started = queue<{ each: Either<L, A>; result: Either<L | Threw, B> | undefined }>()
       let end: (() => void) | undefined
 
       const run = async (each: Either<L, A>): Promise<Either<L | Threw, B>> => {
@@ -247,7 +249,7 @@ export const enrich = <A, B>(
         while (!subscriber.closed && started.size() < concurrency) {
           const each = waiting.shift()
           if (each === undefined) return
-          const slot: { result: Either<L | Threw, B> | undefined } = { result: undefined }
+          const slot: ReturnType<typeof started.peek> = { each, result: undefined }
           started.push(slot)
           void run(each).then((result) => {
             slot.result = result
@@ -268,7 +270,11 @@ export const enrich = <A, B>(
         emitting.run()
       }
 
-      subscriber.add(() => controller.abort())
+      subscriber.add(() => {
+        controller.abort()
+        const held = [...started.drain().map(({ each }) => each), ...waiting.drain()]
+        publishAsClosed('enrich', systemClock)(held.flatMap((each) => (isLeft(each) ? [] : [each.right])))
+      })
       subscriber.add(
         source.pipe(tap((each) => assertEither('enrich', each))).subscribe({
           next: (each) => {

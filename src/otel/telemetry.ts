@@ -126,7 +126,8 @@ const layerBy = (tracer: Tracer, records: () => boolean, type: string, sends: bo
       // Verdicts and log events are the part's: they leave the context of the span.
       const outer = context.active()
       if (inner === outer) return subscribe(item, attempt, observer)
-      const added = (sends ?? !undiciRequests.hasSubscribers) ? toHeaders(span?.spanContext()) : undefined
+      let added: ReturnType<typeof toHeaders>
+      if (sends ?? !undiciRequests.hasSubscribers) safely(() => (added = toHeaders(span?.spanContext())))
       const end = (verdict: Verdict): void => {
         const ending = span
         span = undefined

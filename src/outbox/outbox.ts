@@ -214,17 +214,7 @@ export interface Ack<out A> {
   readonly outcome: Outcome<A>
 }
 
-const REQUIRED = [
-  'keeps',
-  'enqueue',
-  'lease',
-  'nack',
-  'ack',
-  'takeRemaining',
-  'nextDue',
-  'stats',
-  'close',
-] as const
+const REQUIRED = ['keeps', 'enqueue', 'lease', 'nack', 'ack', 'takeRemaining', 'nextDue', 'stats', 'close']
 
 /** Outboxes on which a part works, until it is closed; a `deliver`, until it ends. */
 export const inUse = new WeakSet<object>()

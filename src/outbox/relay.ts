@@ -232,7 +232,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return use(await limit.inTime(answer, pollSoon, storeFailed))
     } finally {
       book.answered(adds)
-      own(changed)
+      pollSoon()
     }
   }
   const stored = (item: A, answers: ReadonlyArray<Added<A>>, use?: (entry: Entry<A>) => void): Added<A> => {
@@ -246,8 +246,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     return answer
   }
 
-  const isStoreBusy = (): boolean =>
-    pass !== 'none' || book.isAsked() || unsaved.items > 0 || isStoring?.() === true
+  const isStoreBusy = () => pass !== 'none' || book.isAsked() || unsaved.items > 0 || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {

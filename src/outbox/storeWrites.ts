@@ -47,8 +47,7 @@ export const storeWrites = <A>(
     toRepeat.splice(0).forEach(attempt)
   }
 
-  const limited = <T>(answer: Awaitable<T>): Awaitable<T> =>
-    isPromiseLike(answer) ? limit.inTime(answer) : answer
+  const limited = <T>(answer: Awaitable<T>) => (isPromiseLike(answer) ? limit.inTime(answer) : answer)
   const attempt = (write: Write<A>): void => {
     const writeFailed = (error: unknown): void => {
       failed(error)

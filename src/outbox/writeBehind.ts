@@ -206,16 +206,13 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       const parked = retries.drain()
       for (const { id } of parked) lent.delete(id)
       const held = [...parked, ...storing.filter((entry) => !early.has(entry)), ...arriving.drain()]
-      const items = new Set(held.map(({ item }) => item))
+      const mine = new Set(held.map(({ item }) => item))
       storing = []
       early.clear()
       bytes = 0
       isKept &&= held.length === 0
       // Items that were being stored may be in the store.
-      return whenDone(store.takeRemaining(), (stored) => [
-        ...held,
-        ...stored.filter(({ item }) => !items.has(item)),
-      ])
+      return whenDone(store.takeRemaining(), (all) => [...held, ...all.filter(({ item }) => !mine.has(item))])
     },
     nextDue: (retriesOnly = false) => {
       const fresh = pause !== undefined && !retriesOnly && arriving.size() > 0 ? 0 : Infinity

@@ -65,7 +65,13 @@ const propertiesIn = (schema: JsonSchema): Readonly<Record<string, unknown>> =>
   (schema['properties'] ?? {}) as Readonly<Record<string, unknown>>
 
 const isClosed = (schema: JsonSchema): boolean => schema['additionalProperties'] === false
-const opened = ({ additionalProperties: _closed, ...schema }: JsonSchema): JsonSchema => schema
+/** Open to the keys of other parts, in its choices too. */
+const opened = ({ additionalProperties: rest = false, ...schema }: JsonSchema): JsonSchema => ({
+  ...schema,
+  ...(rest !== false && { additionalProperties: rest }),
+  // Only this file writes them, or the host, whose schema has schemas there too.
+  ...('anyOf' in schema && { anyOf: (listIn(schema, 'anyOf') as ReadonlyArray<JsonSchema>).map(opened) }),
+})
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
 
@@ -82,7 +88,7 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
     typeof (each['additionalProperties'] ?? false) === 'boolean'
   const [only] = all
   if (only !== undefined && all.length === 1) return only
-  if (!all.every(isRecord)) return { allOf: all.map((each) => (isClosed(each) ? opened(each) : each)) }
+  if (!all.every(isRecord)) return { allOf: all.map(opened) }
   const keys = [...new Set(all.flatMap((each) => Object.keys(propertiesIn(each))))]
   const properties = keys.map((key) => [key, allOf(all.flatMap((each) => propertiesIn(each)[key] ?? []))])
   const required = [...new Set(all.flatMap((each) => listIn(each, 'required')))]
@@ -166,9 +172,10 @@ export const schemaIn = (
         return { type: 'array', items: go(type, [...steps, '*']) }
       case 'TupleType': {
         const items = types.map((member, at) => go(member, [...steps, at]))
-        const { length } = items
-        const prefixed = length > 0 && { prefixItems: items }
-        return { type: 'array', minItems: length, maxItems: length, ...prefixed, items: false }
+        const { length: maxItems } = items
+        const prefixed = maxItems > 0 && { prefixItems: items }
+        const minItems = types.findLastIndex((member) => !member.is(undefined)) + 1
+        return { type: 'array', minItems, maxItems, ...prefixed, items: false }
       }
       case 'AnyDictionaryType':
         return { type: 'object' }
@@ -182,7 +189,11 @@ export const schemaIn = (
             ...(Object.keys(names).join() !== 'type' && { propertyNames: names }),
           }
         const properties = Object.fromEntries(keys.map((key) => [String(key), values]))
-        return { type: 'object', properties, required: keys }
+        return {
+          type: 'object',
+          properties,
+          ...(each.codomain?.is(undefined) !== true && { required: keys }),
+        }
       }
       case 'InterfaceType':
         return recordOf(props, steps, false)

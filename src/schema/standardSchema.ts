@@ -1,4 +1,5 @@
 /** Standard Schema (standardschema.dev), both ways. Its types are copied, as the specification asks. */
+import { isDeepStrictEqual } from 'node:util'
 import * as t from 'io-ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { constVoid } from '../core/either.ts'
@@ -59,7 +60,11 @@ export const fromStandard = <S extends StandardSchema>(
   }
   return new t.Type<OutputOf<S>, unknown>(
     `${vendor} schema`,
-    (value): value is OutputOf<S> => run(value).issues === undefined,
+    (value): value is OutputOf<S> => {
+      const result = run(value)
+      // One that changes its own output would change it again at each read of a store.
+      return result.issues === undefined && isDeepStrictEqual(result.value, value)
+    },
     (input, context) => {
       const result = run(input)
       if (result.issues === undefined) return t.success(result.value)

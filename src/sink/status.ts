@@ -18,10 +18,7 @@ import { MAX_HOLD } from './retryAfterGate.ts'
  *
  * @param now The wall clock, milliseconds since 1970. A date in the past gives 0.
  */
-export const retryAfter = (
-  header: string | ReadonlyArray<string> | undefined,
-  now: number,
-): number | undefined => {
+export const retryAfter = (header: string | ReadonlyArray<string> | undefined, now: number) => {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim()
   if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text)) return Math.min(Number(text) * 1_000, MAX_HOLD)

@@ -1,5 +1,5 @@
 /** `headrace/sources/acknowledged`: messages of a broker, each answered once. @module */
-import { concatMap, defer, Observable, Subject, type OperatorFunction } from 'rxjs'
+import { concatMap, defer, Observable, Subject, Subscription, type OperatorFunction } from 'rxjs'
 import { constVoid, right, type Either } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
@@ -65,8 +65,9 @@ interface Open<M> {
 }
 
 const UNANSWERED =
-  'were answered by no operator: use mapRight for map(E.map(f)), flatMapRight for E.chain, filterRight for ' +
-  'filter, splitRight for mergeMap, enrich for a promise, validateRight for validate'
+  'were answered by no operator: it was stopped, or lost them: use mapRight for map(E.map(f)), ' +
+  'flatMapRight for E.chain, filterRight for filter, splitRight for mergeMap, enrich for a promise, ' +
+  'validateRight for validate'
 
 /**
  * Feeds a pipeline with the messages of a broker, and answers each message once: when everything that was
@@ -77,8 +78,8 @@ const UNANSWERED =
  * that passes the same `Either`, once. If one is lost, its message is put back at the end, with a `Defect`.
  *
  * At most `window` messages are read and not answered: it must hold a batch. If it is used up and none is
- * answered for 10 s, there is a `Defect`. When the source ends or fails, the result ends after the last
- * answer. Unsubscribing puts back what is not answered, and calls the source's `return`.
+ * answered for 10 s, there is a `Defect`. The result ends after the last answer, also if the pipeline ends
+ * first. Unsubscribing puts back what is not answered, and calls the source's `return`.
  *
  * @throws ConfigError if an option is missing, wrong or unknown.
  *
@@ -145,8 +146,7 @@ export const acknowledged = <M, T, R>(
           if (extend === undefined) return
           one.cancelExtend = clock.schedule(extendEvery, () => {
             extendLater(one)
-            const ask = ({ message }: Open<M>): unknown =>
-              lost?.(message) === true ? putBack(one) : extend(message)
+            const ask = ({ message }: Open<M>) => (lost?.(message) === true ? putBack(one) : extend(message))
             callSafely(ask, one, (error) => defect('extend', error))
           })
         }
@@ -160,31 +160,37 @@ export const acknowledged = <M, T, R>(
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
           }
-          if (subscriber.closed) return putBack(one)
+          if (subscriber.closed || finish) return putBack(one)
           extendLater(one)
           items.next(withAnswer(right(item), { end: (ended) => answer(one, ended) }))
         }
         const sourceEnded = (): void => {
-          hasEnded = true
+          hasEnded = items.observed
           items.complete()
+        }
+        const reading = new Subscription()
+        const endAfterAnswers = (end: () => void): void => {
+          reading.unsubscribe()
+          putAllBack()
+          finish = end
+          if (unsettled === 0) end()
         }
 
         subscriber.add(
           items.pipe(pipeline).subscribe({
             next: (output) => subscriber.next({ output }),
-            error: (error: unknown) => subscriber.error(error),
+            error: (error: unknown) => endAfterAnswers(() => subscriber.error(error)),
             complete: () => {
-              if (!hasEnded) return subscriber.complete()
-              if (open.size > 0) defect('pipeline', new Error(`${String(open.size)} messages ${UNANSWERED}`))
-              putAllBack()
-              finish = () => subscriber.complete()
-              if (unsettled === 0) finish()
+              const lost = `${String(open.size)} messages ${UNANSWERED}`
+              if (hasEnded && open.size > 0) defect('pipeline', new Error(lost))
+              endAfterAnswers(() => subscriber.complete())
             },
           }),
         )
         subscriber.add(putAllBack)
         // Not through the pipeline: it may unsubscribe before it completes, and messages still come.
-        subscriber.add(messages$.subscribe({ next: receive, error: constVoid, complete: sourceEnded }))
+        reading.add(messages$.subscribe({ next: receive, error: constVoid, complete: sourceEnded }))
+        subscriber.add(reading)
       })
     return pull(messages, answering, {
       window,

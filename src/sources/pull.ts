@@ -1,5 +1,5 @@
 /** `headrace/sources/pull`: a source that reads no faster than the pipeline delivers. @module */
-import { Observable, Subject, tap, type OperatorFunction } from 'rxjs'
+import { defer, Observable, Subject, tap, type OperatorFunction } from 'rxjs'
 import { nextTurn, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, clockOption, func, optional, strict, wholeNumber } from '../core/options.ts'
@@ -138,7 +138,7 @@ export const pull = <T, R>(
     }
 
     const receive = (item: T): void => {
-      if (isOver)
+      if (isOver || !items.observed)
         report({ _tag: 'Ended', at: clock.now(), from: 'pull', outcome: abandoned(item, 0, undefined) })
       else {
         inPipeline++
@@ -147,7 +147,8 @@ export const pull = <T, R>(
     }
 
     const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
-      while (inPipeline >= window) {
+      // A `deliver` that stops takes nothing more, and ends a moment later.
+      while (inPipeline >= window || !items.observed) {
         fullSince = clock.monotonic()
         if (cancelWarning === undefined) watch()
         await new Promise<void>((resolve) => {
@@ -189,14 +190,16 @@ export const pull = <T, R>(
       )
     })
     subscriber.add(
-      items.pipe(pipeline, tap(release)).subscribe({
-        next: (output) => subscriber.next(output),
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => {
-          if (failure === undefined) subscriber.complete()
-          else subscriber.error(failure.error)
-        },
-      }),
+      defer(() => (hasRoom(), items))
+        .pipe(pipeline, tap(release))
+        .subscribe({
+          next: (output) => subscriber.next(output),
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => {
+            if (failure === undefined) subscriber.complete()
+            else subscriber.error(failure.error)
+          },
+        }),
     )
     void feed()
   })

@@ -50,7 +50,7 @@ it('2: the token or the link is wrong, or it is no inspector', async () => {
   const { link } = await inspected(url)
   const other = await served((_, response) => response.end('no\n'))
   const faults: ReadonlyArray<readonly [string, string]> = [
-    [`${link}x`, 'the token is wrong: each run prints a new link'],
+    [`${link}x`, 'the token is wrong: each run prints another'],
     ['http://127.0.0.1:9/', 'names a variable without a link'],
     ['', 'names a variable of the environment that is empty'],
     [`${other}#t=x`, `${new URL(other).host} is no inspector`],
@@ -99,8 +99,8 @@ test('collect has a part for each destination, also of a file that it reads agai
   writeFileSync(config, JSON.stringify(fileOf('new', 'good')))
   signal('SIGHUP')
   await complains(/destination new added, destination other removed/)
-  expect(await ask('dead/0')).toEqual({ list: [], isAll: true })
-  expect(await ask('story/1/Bad')).toMatchObject({ state: 'Rejected' })
+  expect(await ask('dead/2')).toEqual({ list: [], isAll: true })
+  expect(await ask('story/0/Bad')).toMatchObject({ state: 'Rejected' })
   expect((await headrace(['top', '--inspect-env', 'L'], { env })).stdout).toMatch(/new[^]*good/)
   signal()
   expect((await ended).code).toBe(3)

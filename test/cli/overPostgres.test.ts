@@ -19,7 +19,7 @@ describe('commands over PostgreSQL', async () => {
     first.stdin.end(track('a') + track('b'))
     await arrived(2)
     first.signal()
-    expect((await first.ended).stderr).toContain('2 wait in the queue q: the same command delivers them\n')
+    expect((await first.ended).stderr).toContain('2 wait in the queue q: the same command sends them\n')
     code = 410
     const env = { DB: url }
     const second = await headrace([...send, '--outbox-env', 'DB', ...at('q').slice(2)], { env })
@@ -41,7 +41,7 @@ describe('commands over PostgreSQL', async () => {
     const first = start([...args, '--max-waiting', '2'])
     await arrived(2)
     first.signal()
-    expect((await first.ended).stderr).toContain('2 wait in the queue file: the same command delivers them')
+    expect((await first.ended).stderr).toContain('2 wait in the queue file: the same command sends them')
     code = 200
     const before = received.length
     const { stderr } = await headrace(args)

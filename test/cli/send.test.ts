@@ -22,7 +22,7 @@ describe('what send prints, and its exit code', () => {
       3,
       'headrace: http://127.0.0.1:PORT/  1 attempt succeeded, 1 failed',
       'headrace: read 2 · delivered 1 · rejected 1',
-      'headrace: 1 not delivered; --dead FILE keeps them, to be sent again',
+      'headrace: 1 not delivered; --dead FILE keeps them, to send again',
     ])
   })
 
@@ -159,7 +159,7 @@ describe('--dead', () => {
     const { url, received } = await picky()
     const sentences: ReadonlyArray<readonly [path: string, RegExp]> = [
       [`${folder}/events`, /--dead is the input file: give another, or/],
-      [folder, /--dead '.*' is a folder: give the name of a file/],
+      [folder, /--dead '.*' is a folder: name a file/],
       [`${folder}/no/dead`, /--dead '.*' cannot be written: no such file or directory/],
       ['', /--dead must not be empty/],
     ]

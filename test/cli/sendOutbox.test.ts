@@ -78,7 +78,7 @@ describe('a file that an earlier run did not read to its end', () => {
     writeFileSync(file, track('a') + track('b') + track('c'))
     const first = await stopped(['send', file, ...flags, '--max-waiting', '2'], () => receiver.arrived(2))
     expect(first.stderr).toContain('waiting 2')
-    expect(first.stderr).toContain('the same command delivers them, and reads on from here')
+    expect(first.stderr).toContain('the same command sends them, and reads on from here')
     expect([5, 7]).toContain(first.code)
     writeFileSync(file, track('x') + track('y'))
     code = 200

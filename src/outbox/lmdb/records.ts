@@ -63,8 +63,7 @@ export const sizeIn = (record: Buffer): number => {
 export const rawOf = (record: Buffer): string => record.toString('utf8', HEAD)
 
 /** A dead letter of a record that cannot be read. */
-export const encodeCorrupt = (record: Buffer, at: number): Buffer =>
-  join(0, aboutCorrupt(at), record.subarray(HEAD))
+export const encodeCorrupt = (record: Buffer, at: number) => join(0, aboutCorrupt(at), record.subarray(HEAD))
 
 /** Reads the text and the `about` of a record. Undefined if its bytes are not those that were written. */
 const readRecord = <T>(record: Buffer, read: (text: string, about: string) => T): T | undefined => {

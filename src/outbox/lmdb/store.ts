@@ -117,8 +117,7 @@ const LOCKS_SIZE = 8_192
 
 const WAYS_OUT = {
   notAnOutbox: 'give the outbox a folder of its own',
-  damaged:
-    'it was left as it is; bring back a copy of the folder, or move it away to begin with an empty one',
+  damaged: 'it was left as it is; bring back a copy of it, or move it away to begin with an empty one',
 } as const
 
 const badFile = (path: string, { reason, what }: FileFault): OutboxError =>

@@ -26,8 +26,7 @@ const statements = {
   stats: 'The stats agree with what is there.',
   wakes: 'nextDue is never after the next entry is due, nor before it once a lease got fewer than asked.',
   dead: 'The newest rejected and expired items are kept as dead letters, listed in order, purged by match.',
-  redrives:
-    'A redriven item waits as a new one if there is room, and is no dead letter any more. Its id is told.',
+  redrives: 'A redriven item waits as new if there is room, and is no dead letter any more. Its id is told.',
   repeats: 'An ack or a nack that answers with a promise may be repeated, and that does no harm.',
   survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
   remaining: 'takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.',
@@ -298,8 +297,7 @@ const playOutbox = async (
       await steps.lease({ do: 'lease', count: 1_000, retries: 0, retriesOnly: false })
     },
     purge: async ({ divisor }) => {
-      const isPurged = (one: DeadLetter<Item>): boolean =>
-        one.reason === 'ended' && one.entry.item.n % divisor === 0
+      const isPurged = (one: DeadLetter<Item>) => one.reason === 'ended' && one.entry.item.n % divisor === 0
       compare('dead', await both(({ dead }) => dead.purge(isPurged)), identity)
     },
     list: async ({ limit }) => {

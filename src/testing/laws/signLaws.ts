@@ -143,8 +143,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
       },
     },
     'round-trip': {
-      statement:
-        'A signed body is accepted, also parsed, with any of several secrets; the first match is named.',
+      statement: 'A signed body is accepted, also parsed, with any of the secrets; the first match is named.',
       situations: ['another secret fits'],
       check: ({ key, others, bytes, text, long }, _, { reach }) => {
         accepts(verifyRaw(key, text, sign(key, utf8Bytes(text))))

@@ -5,7 +5,7 @@ import { isObservable, Subject, takeUntil, throwError, type Observable } from 'r
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
-import { isVerdict, refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
+import { isVerdict, refused, retryable, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'
@@ -44,9 +44,7 @@ export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Ar
 
 export const anyFailure = fc
   .nat(4_000)
-  .map((ms): Failure =>
-    ms % 3 === 0 ? refused('status', { status: ms }) : retryable('status', { notBefore: ms }),
-  )
+  .map((ms) => (ms % 3 === 0 ? refused('status', { status: ms }) : retryable('status', { notBefore: ms })))
 
 const even = fc.integer({ min: 1, max: 25 }).map((half) => 2 * half)
 const verdict = fc.oneof(
