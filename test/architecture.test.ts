@@ -37,12 +37,9 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:(net|tls)$/, /^(http|inspector|testing|cli)\//],
   [/^node:module$/, /^core\/package\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
-  [/^node:util(\/types)?$/, /^(core|event|schema|signing|http|log|destination|collector|testing\/laws|cli)\//],
+  [/^node:util\b/, /^(core|event|schema|signing|http|log|destination|collector|testing\/laws|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/lookup)\.ts$|^(outbox\/lmdb|cli)\//],
-  [
-    /^node:(stream|readline|string_decoder)(\/promises)?$/,
-    /^(sink\/ndjson|sources\/\w+)\.ts$|^(cli|inspector)\//,
-  ],
+  [/^node:(stream|readline|string_decoder)\b/, /^(sink\/ndjson|sources\/\w+)\.ts$|^(cli|inspector)\//],
   [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],
 ]
 

@@ -18,8 +18,7 @@ const commands = shell.flatMap(({ text }) => text.trim().split('\n'))
 
 const project = mkdtempSync(`${tmpdir()}/headrace-bundles-`)
 
-const link = (name: string): void =>
-  symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`)
+const link = (name: string) => symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`)
 
 beforeAll(() => {
   mkdirSync(`${project}/node_modules/headrace`, { recursive: true })

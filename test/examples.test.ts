@@ -55,9 +55,7 @@ describe('README.md', () => {
   const ci = readFileSync(new URL('../.ci/run', import.meta.url), 'utf8')
 
   test('has two set-up commands, and CI runs what they run', () => {
-    const commands = readme
-      .split('\n')
-      .filter((line) => line.startsWith('npm ') && !line.startsWith('npm install'))
+    const commands = readme.split('\n').filter((line) => /^npm (?!install)/.test(line))
     expect(commands).toEqual(['npm ci && npm run demo', 'npm ci && npm test'])
     for (const command of ['npm ci', 'npm run demo', 'npm test']) expect(ci).toContain(command)
   })
@@ -117,8 +115,7 @@ describe('links between the pages', () => {
   })
 
   test('a dead link is found', () => {
-    for (const link of ['docs/none.md', 'docs/cli.md#none', '#none'])
-      expect(isDead('README.md', link)).toBe(true)
+    for (const to of ['docs/none.md', 'docs/cli.md#none', '#none']) expect(isDead('README.md', to)).toBe(true)
     expect(isDead('docs/cli.md', '../README.md#read-on')).toBe(false)
   })
 

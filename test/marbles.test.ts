@@ -54,18 +54,17 @@ const retried = (sink: Sink<string>, clock: Clock): Sink<string> => ({
     ),
 })
 
-const LAYERS: Readonly<Record<string, (clock: Clock, one: Sink<string>, two: Sink<string>) => Sink<string>>> =
-  {
-    firstSuccess: (_, near, far) => firstSuccess([near, far]),
-    failover: (_, near, far) => failover([near, far]),
-    toAll: (clock, archive, crm) => retried(toAll([archive, crm]), clock),
-    route: (_, red, blue) =>
-      route({ keyOf: (item: string) => item === 'b', open: (isBlue) => (isBlue ? blue : red) }),
-    withRateLimit: (_, sink) => withRateLimit({ perSecond: 10, burst: 2 })(sink),
-    withCircuitBreaker: (_, sink) => withCircuitBreaker({ failures: 2, openTimeout: 100 })(sink),
-    withDedupe: (_, sink) => withDedupe({ keyOf: (item: string) => item, keyTimeout: 100 })(sink),
-    withTimeout: (_, sink) => withTimeout({ timeout: 50 })(sink),
-  }
+const LAYERS: Readonly<Record<string, (clock: Clock, a: Sink<string>, b: Sink<string>) => Sink<string>>> = {
+  firstSuccess: (_, near, far) => firstSuccess([near, far]),
+  failover: (_, near, far) => failover([near, far]),
+  toAll: (clock, archive, crm) => retried(toAll([archive, crm]), clock),
+  route: (_, red, blue) =>
+    route({ keyOf: (item: string) => item === 'b', open: (isBlue) => (isBlue ? blue : red) }),
+  withRateLimit: (_, sink) => withRateLimit({ perSecond: 10, burst: 2 })(sink),
+  withCircuitBreaker: (_, sink) => withCircuitBreaker({ failures: 2, openTimeout: 100 })(sink),
+  withDedupe: (_, sink) => withDedupe({ keyOf: (item: string) => item, keyTimeout: 100 })(sink),
+  withTimeout: (_, sink) => withTimeout({ timeout: 50 })(sink),
+}
 
 type Signs = Observable<Either<string, string>>
 const sleep = (clock: Clock, ms: number) => new Promise<void>((done) => clock.schedule(ms, done))

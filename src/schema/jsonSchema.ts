@@ -172,10 +172,9 @@ export const schemaIn = (
         return { type: 'array', items: go(type, [...steps, '*']) }
       case 'TupleType': {
         const items = types.map((member, at) => go(member, [...steps, at]))
-        const { length: maxItems } = items
-        const prefixed = maxItems > 0 && { prefixItems: items }
-        const minItems = types.findLastIndex((member) => !member.is(undefined)) + 1
-        return { type: 'array', minItems, maxItems, ...prefixed, items: false }
+        const { length } = items
+        const prefixed = length > 0 && { prefixItems: items }
+        return { type: 'array', minItems: length, maxItems: length, ...prefixed, items: false }
       }
       case 'AnyDictionaryType':
         return { type: 'object' }

@@ -160,12 +160,12 @@ export const acknowledged = <M, T, R>(
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
           }
-          if (subscriber.closed || finish) return putBack(one)
+          if (subscriber.closed) return putBack(one)
           extendLater(one)
           items.next(withAnswer(right(item), { end: (ended) => answer(one, ended) }))
         }
         const sourceEnded = (): void => {
-          hasEnded = items.observed
+          hasEnded = true
           items.complete()
         }
         const reading = new Subscription()

@@ -33,12 +33,7 @@ test('H11: no control, direction mark or character without width reaches a scree
 
 it('waits for its reader, and no longer for one that has gone', async () => {
   let take = (): void => undefined
-  const slow = new Writable({
-    highWaterMark: 1,
-    write: (_chunk, _encoding, done) => {
-      take = done
-    },
-  })
+  const slow = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => (take = done) })
   const { out } = terminalOf(hostOf({ stdout: slow }), 'never')
   await out.caughtUp()
   out.line('a')

@@ -80,9 +80,7 @@ describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
     } as unknown as Dispatcher
     const client = postTo(new URL('http://x'), [], { dispatcher }, (posting: Posting) => posting)
     const onBody = vi.fn()
-    await begin(() =>
-      client.deliver({ payload: member('m'), maxBody: 1_000_000, onBody }, onlyAttempt).subscribe(),
-    )
+    await begin(() => client.deliver({ payload: member('m'), maxBody: 1e6, onBody }, onlyAttempt).subscribe())
     end()
     expect(onBody.mock.lastCall?.[0]).toHaveLength(CHUNKS)
     await client.close({ timeout: 0 })

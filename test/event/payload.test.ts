@@ -98,9 +98,7 @@ const batchOf = (
   items: members.flatMap(({ items }) => items),
   members,
   byteLength:
-    frameBytes(frame) +
-    members.reduce((sum, each) => sum + each.byteLength, 0) +
-    Math.max(0, members.length - 1),
+    frameBytes(frame) + members.reduce((n, one) => n + one.byteLength, 0) + Math.max(0, members.length - 1),
   frame,
   closedBy: 'count',
 })

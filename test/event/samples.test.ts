@@ -28,9 +28,7 @@ const written = (event: Event): string => {
 
 describe('the 31 tricky bodies of webhooks part 4', () => {
   it('are all here', () =>
-    expect([...new Set(hostile.map(({ row }) => row))]).toEqual(
-      Array.from({ length: 31 }, (_, index) => index + 1),
-    ))
+    expect([...new Set(hostile.map(({ row }) => row))]).toEqual(Array.from({ length: 31 }, (_, n) => n + 1)))
 
   describe.each([
     ['copied', Event],

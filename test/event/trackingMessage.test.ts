@@ -74,9 +74,7 @@ describe('a message of the convention', () => {
     }))
 
   it('the spliced text is byte for byte that of JSON.stringify', () => {
-    const odd = fc.constantFrom(
-      ...['', 'm-1', 'a"b', '\\', '\u0000', '\u001f', '\u007f', '\ud800', 'ü', '☕', ' '],
-    )
+    const odd = fc.constantFrom('', 'm-1', 'a"b', '\\', '\0', '\u001f', '\u007f', '\ud800', 'ü', '☕', ' ')
     const text = fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 8 }))
     const left = fc.constantFrom(undefined, Symbol('left out'), () => 1)
     const data = fc.dictionary(text, fc.oneof(left, fc.jsonValue()), { maxKeys: 3 })

@@ -132,8 +132,7 @@ export const destinationLaws = lawTable(world, play, {
     { limits: { concurrency, timeout } },
   ) => {
     holds(Math.max(...mostRunning) <= concurrency, `${Math.max(...mostRunning)} at a time`)
-    for (const { startedAt, endedAt } of calls)
-      holds((endedAt ?? Infinity) - startedAt <= timeout, 'one went on')
+    for (const { startedAt, endedAt } of calls) holds((endedAt ?? Infinity) - startedAt <= timeout, 'one ran')
   },
   'D8 a close keeps its time; then nothing runs, starts or waits': (trace, { limits, closeWithin }) => {
     const { calls, closeTook, closedAt, left } = trace

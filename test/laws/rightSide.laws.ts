@@ -1,9 +1,10 @@
 /** The operators for the right side: one output for each input, in order; a function that throws costs its item. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as fc from 'fast-check'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { from, lastValueFrom, tap, toArray, type Observable } from 'rxjs'
-import { describe } from 'vitest'
-import { enrich, filterRight, flatMapRight, isRefusal, mapRight, tapRight } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { enrich, filterRight, flatMapRight, isRefusal, lift, mapRight, tapRight } from '../../src/index.ts'
 import { holds, itKeeps, law, same, turns, type Drawn, type Law } from '../support/check.ts'
 
 /** Its function takes this many turns of the event loop. */
@@ -124,3 +125,14 @@ export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
 
 describe('operators for the right side', () =>
   itKeeps(rightSideLaws({ mapRight, flatMapRight, filterRight, tapRight, enrich })))
+
+it('enrich tells what it held when it was unsubscribed', () => {
+  const told: unknown[] = []
+  const note = (event: unknown) => told.push(event)
+  subscribe('headrace:notAccepted', note)
+  const never = enrich((_: number) => new Promise(() => undefined), { concurrency: 1 })
+  from([1, 2]).pipe(lift(), never).subscribe().unsubscribe()
+  unsubscribe('headrace:notAccepted', note)
+  const closed = [1, 2].map((input) => ({ from: 'enrich', refusal: { _tag: 'Closed', input } }))
+  expect(told).toMatchObject(closed)
+})

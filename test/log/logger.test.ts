@@ -150,5 +150,6 @@ describe('toLogger', () => {
     }
     toLogger(pinoLike)(attempted(A, 0, unavailable))
     expect(pinoLike.seen).toBe(1)
+    expect(() => toLogger({} as Logger)).toThrow('must be a Logger')
   })
 })

@@ -1,5 +1,5 @@
 import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
-import { deliver, retryable, sink, type Attempt } from '../../src/index.ts'
+import { deliver, lift, retryable, sink, type Attempt } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
@@ -8,6 +8,7 @@ import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, NEVER, concat, throwError, BehaviorSubject, take, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { all, turns } from '../support/check.ts'
 
 const nothing = () => Promise.resolve()
 const yes: Verdict = right({ sink: 'scripted' })
@@ -30,6 +31,15 @@ const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () 
 const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }) => seen.values.map((v) => v._tag).join(' ')
 
 describe('deliver', () => {
+  it('delivers what its outbox stored though the answer was lost', async () => {
+    const inner = memoryOutbox<string>()
+    const enqueue = (items: ReadonlyArray<string>) =>
+      turns().then(() => Promise.reject(Object.assign(new Error('lost'), inner.enqueue(items))))
+    const outbox = { ...inner, keeps: () => true, enqueue }
+    const ended = await all(of(right('a')).pipe(deliver(sink('s', nothing), { outbox })))
+    expect(ended.map(({ _tag }) => _tag)).toEqual(['Delivered', 'NotStored'])
+  })
+
   it('tries again after the backoff, and says what happened', () => {
     const clock = virtualClock()
     const told: LogEvent[] = []
@@ -55,9 +65,7 @@ describe('deliver', () => {
       calls++
       return yes
     })
-    const seen = record(
-      from(Array.from({ length: 100_000 }, (_, n) => right(n))).pipe(deliver(instant, { clock })),
-    )
+    const seen = record(from(Array(100_000).keys()).pipe(lift(), deliver(instant, { clock })))
     clock.tick(0)
     expect([calls, seen.values.length, seen.end]).toEqual([100_000, 100_000, 'complete'])
   })

@@ -186,17 +186,18 @@ describe('telemetry', () => {
     expect([names, receiver.received[0]?.headers['traceparent']]).toEqual([['create', 'send'], undefined])
   })
 
-  it.each(['startSpan', 'end'])('a tracer whose %s throws costs the trace and a Defect', async (where) => {
+  const throwing = Object.entries({ startSpan: 2, end: 2, spanContext: 4 })
+  it.each(throwing)('a tracer whose %s throws costs the trace and a Defect', async (where, count) => {
     const fail = (): never => {
       throw new Error(where)
     }
     const { tracer: real } = exported()
     const startSpan: Tracer['startSpan'] = (...given) =>
-      where === 'end' ? Object.assign(real.startSpan(...given), { end: fail }) : fail()
+      where === 'startSpan' ? fail() : Object.assign(real.startSpan(...given), { [where]: fail })
     const tracer = Object.assign(Object.create(real) as Tracer, { startSpan })
     const { told, stats } = await send(telemetry({ tracer }), 1)
     const defects = told.flatMap((event) => (event._tag === 'Defect' ? [event.where] : []))
-    expect([stats.delivered, defects]).toEqual([1, ['meta', 'otel', 'otel']])
+    expect([stats.delivered, defects]).toEqual([1, ['meta', ...Array<string>(count).fill('otel')]])
   })
 
   it('ends the span of an attempt that is cancelled', () => {

@@ -497,9 +497,7 @@ describe('PostgreSQL', async () => {
     test('options', () => {
       // Wrong on purpose.
       const wrong = { pool: {}, queue: '', leaseTime: 1 } as unknown as PostgresOptions
-      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(
-        /pool must be .*queue must be .*leaseTime must be/,
-      )
+      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(/pool must .*queue must .*leaseTime must/)
     })
   })
 
@@ -510,9 +508,7 @@ describe('PostgreSQL', async () => {
     const sql = postgresJs(url, { onnotice: () => undefined })
     const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
     const knex = knexOf({ client: 'pg', connection: url })
-    const ways: Readonly<
-      Record<string, (work: (client: TransactionClient) => Promise<void>) => Promise<void>>
-    > = {
+    const ways: Readonly<Record<string, (work: (a: TransactionClient) => Promise<void>) => Promise<void>>> = {
       pg: async (work) => {
         await client.query('begin')
         await work(client).then(
@@ -554,22 +550,19 @@ describe('PostgreSQL', async () => {
     const arrived = () =>
       receiver.received.map(({ body }) => (JSON.parse(String(body)) as { messageId: string }).messageId)
 
-    test.each(Object.keys(ways))(
-      '%s: delivered after a commit, nothing left after a rollback',
-      async (name) => {
-        const way = ways[name] ?? fail
-        await way(async (over) => {
-          expect(await destination.sendIn(over, event(`${name} yes`))).toEqual(right({ id: `${name} yes` }))
-        })
-        await expect(
-          way(async (over) => {
-            await destination.sendIn(over, event(`${name} no`))
-            throw new Error('roll back')
-          }),
-        ).rejects.toThrow('roll back')
-        await eventually(async () => arrived().filter((id) => id.startsWith(name))).toEqual([`${name} yes`])
-      },
-    )
+    test.each(Object.keys(ways))('%s: delivered after a commit, nothing after a rollback', async (name) => {
+      const way = ways[name] ?? fail
+      await way(async (over) => {
+        expect(await destination.sendIn(over, event(`${name} yes`))).toEqual(right({ id: `${name} yes` }))
+      })
+      await expect(
+        way(async (over) => {
+          await destination.sendIn(over, event(`${name} no`))
+          throw new Error('roll back')
+        }),
+      ).rejects.toThrow('roll back')
+      await eventually(async () => arrived().filter((id) => id.startsWith(name))).toEqual([`${name} yes`])
+    })
     test('with a key needs READ COMMITTED', async () => {
       await client.query('begin isolation level repeatable read')
       await expect(destination.sendIn(client, event('x'))).rejects.toThrow(/need .* READ COMMITTED/)

@@ -118,13 +118,8 @@ describe('a client over an outbox of the host', () => {
 
   it('gives plain data: JSON and structuredClone leave it is', async () => {
     const given: Message[] = []
-    const world = open({
-      outbox: failing(
-        () => false,
-        (items) => given.push(...items),
-      ),
-      size: 2,
-    })
+    const never = () => false
+    const world = open({ outbox: failing(never, (items) => given.push(...items)), size: 2 })
     track(world, 'a', 'b', '\u0000', '\ud800"')
     await world.clock.settle()
     expect(given).toHaveLength(4)

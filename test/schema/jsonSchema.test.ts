@@ -36,21 +36,21 @@ describe('a codec and its schema agree', () => {
     Track,
     t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
   ])
+  const orders = anyEvent
+    .filter((each) => Track.is(each))
+    .map((each) => ({ ...each, event: 'Ordered', properties: { total: 1 } }))
+  const choice = t.union([t.strict({ b: t.number }), t.strict({ c: t.null })])
   const codecs: ReadonlyArray<Case> = [
     ['Event', Event, anyEvent],
     ['an own codec of events', eventCodec(), anyEvent],
     ['WireBody', WireBody, wireBody],
     ...WireBody.types.map((each) => [each.name, each, wireBody.filter((body) => each.is(body))] as Case),
-    [
-      'Ordered',
-      Ordered,
-      anyEvent
-        .filter((each) => Track.is(each))
-        .map((each) => ({ ...each, event: 'Ordered', properties: { total: 1 } })),
-    ],
+    ['Ordered', Ordered, orders],
     ['a tree', Recursive],
     ['tuples', t.tuple([t.intersection([t.number, t.Int]), t.tuple(none)])],
     ['a keyed record', t.record(t.keyof({ a: null, b: null }), t.number)],
+    ['gaps', t.record(t.keyof({ a: null }), t.union([t.number, t.undefined])), fc.constant({ a: undefined })],
+    ['a choice of strict parts', t.intersection([t.type({ a: t.string }), choice])],
     ['a record', t.record(t.string, t.union([t.null, t.readonlyArray(t.boolean)]))],
     ['literals', t.type({ a: t.union([t.literal('x'), t.literal(1)]), b: t.keyof({ y: null }) })],
     ['optional members', t.intersection([t.type({ a: t.string }), t.partial({ b: t.number })])],

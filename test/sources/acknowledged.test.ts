@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { map, mergeMap, type ObservedValueOf } from 'rxjs'
+import { map, mergeMap, take, type ObservedValueOf } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { batch, deliver, encode, filterRight, flatMapRight, mapRight, partlyFailed } from '../../src/index.ts'
@@ -42,7 +42,7 @@ describe('acknowledged', () => {
         filterRight((n) => n !== 3),
         // A host's own: it makes another Either.
         map((each) => (each._tag === 'Right' && each.right === 4 ? E.map((n: number) => n)(each) : each)),
-        flatMapRight((n) => (n === 8 ? E.left({ _tag: 'OfTheHost' }) : E.right(n))),
+        flatMapRight((n) => (n === 8 ? E.left({ _tag: 'Closed' }) : E.right(n))),
         splitRight((n) => (n === 6 ? [60, 61] : [n])),
         encode((n) => ({ n })),
         batch({ maxCount: 2 }),
@@ -53,6 +53,14 @@ describe('acknowledged', () => {
     expect(await all(ended$)).toHaveLength(5)
     expect(calls.sort()).toEqual('ack 1,ack 3,ack 5,ack 7,nak 4,reject 2,reject 6,reject 8'.split(','))
     expect(String(told)).toMatch(/^acknowledged: pipeline: Error: 1 messages .* use mapRight for/)
+  })
+
+  const early = [take<E.Either<never, number>>(1), mergeMap(() => oops('pipeline'))]
+  it.each(early)('ends after its last answer, also if the pipeline ends first', async (pipeline) => {
+    const { calls, answers } = noting()
+    const nak = (n: number) => turns().then(() => calls.push(`nak ${String(n)}`))
+    await all(acknowledged([1, 2], { ...answers, nak }, pipeline)).catch(() => undefined)
+    expect(calls).toEqual(['nak 1'])
   })
 
   it('shows nothing of the answer, and has the types of the pipeline', async () => {

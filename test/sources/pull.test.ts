@@ -1,5 +1,5 @@
-import { concatMap, filter, map, mergeMap, NEVER, pipe, Subscription, tap, throwError, timer } from 'rxjs'
-import type { Observable, OperatorFunction } from 'rxjs'
+import { concat, concatMap, filter, map, mergeMap, NEVER, pipe, Subscription, take } from 'rxjs'
+import { takeUntil, tap, throwError, timer, type Observable, type OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { batch, deliver, encode, filterRight, lift, mapRight, toScheduler } from '../../src/index.ts'
@@ -73,10 +73,7 @@ it('reports an error of return, and an item or an error that came after the unsu
   let answer: (step: IteratorResult<string> | Promise<never>) => void = () => undefined
   const source: AsyncIterable<string> = {
     [Symbol.asyncIterator]: () => ({
-      next: () =>
-        new Promise((resolve) => {
-          answer = resolve
-        }),
+      next: () => new Promise((resolve) => (answer = resolve)),
       return: () => Promise.reject(new Error('oops')),
     }),
   }
@@ -87,13 +84,32 @@ it('reports an error of return, and an item or an error that came after the unsu
     answer(step())
     await turns()
   }
+  const stopped = pull(
+    source,
+    (items$) => concat(items$.pipe(takeUntil(timer(0))), NEVER),
+    options,
+  ).subscribe()
+  await all(timer(5))
+  answer({ done: false, value: 'pending' })
+  await turns()
+  stopped.unsubscribe()
+  await turns()
   const returned = { _tag: 'Defect', at: 5, where: 'pull: return of the source' }
   expect(told).toMatchObject([
     returned,
     { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
     returned,
     { _tag: 'Defect', at: 5, where: 'pull: the source' },
+    { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'pending' } },
+    returned,
   ])
+})
+
+it('reads only while the pipeline listens, also again', async () => {
+  // Lets go of the source, and listens again a moment later.
+  const pausing = (items$: Observable<number>) =>
+    concat(items$.pipe(take(2)), timer(5).pipe(filter(() => false)), items$)
+  expect(await all(pull(Array(5).keys(), pausing, { window: 9 }))).toEqual([0, 1, 2, 3, 4])
 })
 
 it('iterates again for each subscription', async () => {

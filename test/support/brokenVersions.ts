@@ -7,16 +7,9 @@ import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, tak
 import { createClient, type SentBatch } from '../../src/client/index.ts'
 import { batch, contramap, failover, firstSuccess, refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
-import {
-  mapRight,
-  retryable,
-  sink,
-  toAll,
-  systemClock,
-  type Attempt,
-  type BatchOptions,
-} from '../../src/index.ts'
-import type { Clock, Failure, KeyedBatchOptions, ObservableEither, Sink, Verdict } from '../../src/index.ts'
+import { mapRight, retryable, sink, toAll, systemClock } from '../../src/index.ts'
+import type { Attempt, BatchOptions, Clock, Failure, KeyedBatchOptions } from '../../src/index.ts'
+import type { ObservableEither, Sink, Verdict } from '../../src/index.ts'
 import type { Frame } from '../../src/event/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { delivered, dropped } from '../../src/core/outcome.ts'

@@ -14,8 +14,7 @@ export const until = async (isSo: () => boolean): Promise<void> => {
 }
 
 export const openSockets = (): number =>
-  process.getActiveResourcesInfo().filter((kind) => /^(TCPSocketWrap|TLSWrap|TCPConnectWrap)$/.test(kind))
-    .length
+  process.getActiveResourcesInfo().filter((kind) => /^(TCP(Socket|Connect)|TLS)Wrap$/.test(kind)).length
 
 /** Things to close after each test of a file, the last one first; then no socket may be left. Call it once a file. */
 export const closedAfterEach = () => {

@@ -31,9 +31,7 @@ test.each<readonly [string, (script: FaultScript) => boolean, FaultScript]>([
     (script) => !script.some((fault) => fault.do === 'status' && (fault.after ?? 0) >= 5_000),
     [{ do: 'status', code: 200, after: 5_000 }],
   ],
-])('shrinks towards the healthy receiver: a law that breaks %s', (_name, law, smallest) => {
+])('shrinks towards the healthy receiver: a law that breaks %s', (_name, law, least) => {
   for (let seed = 1; seed <= 20; seed++)
-    expect(fc.check(fc.property(faultScript(), law), { seed, numRuns: 1_000 }).counterexample).toEqual([
-      smallest,
-    ])
+    expect(fc.check(fc.property(faultScript(), law), { seed, numRuns: 1e3 }).counterexample).toEqual([least])
 })

@@ -34,9 +34,7 @@ describe('simulate', () => {
       log('before the end')
       throw new Error('planted')
     })
-    await expect(broken).rejects.toThrow(
-      /^seed 3: planted\n {2}the end of the trace:\n {2}0 ms: before the end$/,
-    )
+    await expect(broken).rejects.toThrow(/^seed 3: planted\n +the end of the trace:\n +0 ms: before the end$/)
     const silent = simulate(1, ({ network }) => network.request(), { network: [{ do: 'silence' }] })
     await expect(silent).rejects.toThrow(/^seed 1: deadlock(.|\n)*request 0/)
   })
