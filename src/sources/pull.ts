@@ -78,7 +78,7 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
  * When the source ends or fails, the pipeline is completed and drains, and only then the result completes, or
  * fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
  *
- * @throws ConfigError if an option is wrong or unknown.
+ * @throws ConfigError if an option is wrong or unknown; TypeError if the source is not iterable.
  *
  * @example
  * import { pull } from 'headrace/sources/pull'
@@ -94,6 +94,9 @@ export const pull = <T, R>(
 ): Observable<R> => {
   const { window, onEvent, clock } = checkOptions('options of pull', pullOptions, options)
   const { creditOf = (output: R): number => countOf(subjectOf(output)) } = options
+  const given = Object(iterable) as object
+  if (!(Symbol.asyncIterator in given || Symbol.iterator in given))
+    throw new TypeError(`pull: the source must be iterable, got ${kindOf(iterable)}: await it, or call it`)
 
   return new Observable<R>((subscriber) => {
     const iterator = iteratorOf(iterable)
