@@ -4,7 +4,7 @@
 import { getSystemErrorMap } from 'node:util'
 import { messageOf, type Failure } from '../core/failure.ts'
 import type { Outcome, Totals } from '../core/outcome.ts'
-import { show, type Fault, type Refusal } from '../core/refusal.ts'
+import { show, type Invalid, type Refusal } from '../core/refusal.ts'
 import type { UrlStats } from '../destination/destination.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
@@ -142,7 +142,7 @@ export const newsOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) =
 
 /** The report of a line that was not accepted. It holds no value of the line. */
 export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
-  const refused = (reason: string, faults: ReadonlyArray<Fault>) =>
+  const refused = (reason: string, faults: Invalid['faults']) =>
     ({ t: 'refused', line, reason, faults }) as const
   if (refusal._tag === 'Invalid') return refused('invalid', refusal.faults)
   if (refusal._tag === 'BadLine') return refused(refusal.reason, [{ path: '', message: refusal.detail }])

@@ -143,8 +143,7 @@ export const FRAME_BYTES: number = frameBytes(trackingFrame)
 
 const countFromOne = wholeNumber('', 1)
 
-const partOfCall = <A>(part: Type<A, unknown>) =>
-  option(part.name, (value) => mapLeft(faultsOf)(part.decode(value)))
+const partOfCall = <A>(of: Type<A, unknown>) => option(of.name, (it) => mapLeft(faultsOf)(of.decode(it)))
 
 const clientShape = {
   name: withDefault(text, 'client'),

@@ -136,9 +136,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
       ...ingesting.counts(),
       answers: Object.fromEntries(answers),
       sources: Object.fromEntries(sources.map((source) => [source.id, statsOf([source])])),
-      destinations: Object.fromEntries(
-        targets.current().map(({ name, destination }) => [name, destination.stats()]),
-      ),
+      destinations: Object.fromEntries(targets.current().map((one) => [one.name, one.destination.stats()])),
     }
   }
 

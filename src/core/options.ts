@@ -89,17 +89,15 @@ const shownValue = (value: unknown): string => {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
-/** An option known by a type guard. `wanted` is for the message: `a function`. */
+/** An option known by a type guard. `what` is for the message: `a function`. */
 export const guarded = <A>(
-  wanted: string,
+  what: string,
   is: (value: unknown) => value is A,
   show: (value: unknown) => string = kindOf,
 ): Option<A> =>
-  option(wanted, (value) => {
-    if (is(value)) return right(value)
-    return left(
-      value === undefined ? `is missing: it must be ${wanted}` : `must be ${wanted}, not ${show(value)}`,
-    )
+  option(what, (it) => {
+    if (is(it)) return right(it)
+    return left(it === undefined ? `is missing: it must be ${what}` : `must be ${what}, not ${show(it)}`)
   })
 
 const MAX = Number.MAX_SAFE_INTEGER
@@ -195,23 +193,20 @@ export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
 ): Option<Decoded<S>> =>
-  decoder('a record', (input, context) => {
-    if (!isRecord(input)) return t.failure(input, context, `must be an object, not ${kindOf(input)}`)
+  decoder('a record', (it, at) => {
+    if (!isRecord(it)) return t.failure(it, at, `must be an object, not ${kindOf(it)}`)
     const errors: t.ValidationError[] = []
     const decoded: Record<string, unknown> = {}
     for (const [key, of] of Object.entries(shape)) {
       const member =
-        key in input || !('ifMissing' in of)
-          ? of.validate(input[key], below(context, key))
-          : t.success(of.ifMissing)
+        key in it || !('ifMissing' in of) ? of.validate(it[key], below(at, key)) : t.success(of.ifMissing)
       if (isLeft(member)) errors.push(...member.left)
       else if (member.right !== undefined) decoded[key] = member.right
     }
-    for (const key of Object.keys(input)) {
-      if (!Object.hasOwn(shape, key)) errors.push(errorAt(below(context, key), UNKNOWN_OPTION))
-    }
+    for (const key of Object.keys(it))
+      if (!Object.hasOwn(shape, key)) errors.push(errorAt(below(at, key), UNKNOWN_OPTION))
     // Each key of the shape was decoded by its own option.
-    return errors.length > 0 ? t.failures(errors) : withRule(errors, decoded as Decoded<S>, context, rule)
+    return errors.length > 0 ? t.failures(errors) : withRule(errors, decoded as Decoded<S>, at, rule)
   })
 
 /** An array of `min` to `max` members. `what` names them: `entries with a url`. `rule` sees right ones. */

@@ -67,10 +67,8 @@ const CODEC_WORDS: ReadonlyMap<unknown, string> = new Map(
   }).flatMap(([words, tags]) => tags.split(' ').map((tag) => [tag, words] as const)),
 )
 
-const oneOfText = (values: ReadonlyArray<unknown>): string =>
-  values.length === 1
-    ? JSON.stringify(values[0])
-    : `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`
+const oneOfText = (all: ReadonlyArray<unknown>): string =>
+  all.length === 1 ? JSON.stringify(all[0]) : `one of ${all.map((each) => JSON.stringify(each)).join(', ')}`
 
 /** The expectation of a codec: `a string`, `one of "a", "b"`; for a codec of a host its name. */
 const describe = (codec: unknown): string => {

@@ -110,12 +110,10 @@ const checkTexts = (
 }
 
 const PAGE_TEXTS = Object.keys(pageTexts.props)
-const SCREEN_TEXTS = Object.entries(screenTexts.props).map(
-  ([part, { props }]) => [part, Object.keys(props)] as const,
-)
+const SCREENS = Object.entries(screenTexts.props).map(([at, { props }]) => [at, Object.keys(props)] as const)
 
 const checkScreen = (findings: Finding[], context: JsonObject): void => {
-  for (const [part, names] of SCREEN_TEXTS) {
+  for (const [part, names] of SCREENS) {
     const value = context[part]
     if (value === undefined) continue
     if (isRecord(value)) checkTexts(findings, value, names, 'context', part)

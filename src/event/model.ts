@@ -120,12 +120,11 @@ export const closedRecord = <const R extends t.Props, const O extends t.Props>(
       members.is(value) &&
       !lacksUser(value) &&
       Object.entries(value).every(([key, member]) => keys.includes(key) && member !== undefined),
-    (value, context) => {
-      const read = members.validate(value, context)
+    (it, context) => {
+      const read = members.validate(it, context)
       const errors = isLeft(read) ? read.left : []
       const place = t.appendContext(t.appendContext(context, '0', members.types[0]), 'userId', Id)
-      if (isRecord(value) && lacksUser(value))
-        errors.push({ value: undefined, context: place, message: NO_USER })
+      if (isRecord(it) && lacksUser(it)) errors.push({ value: undefined, context: place, message: NO_USER })
       if (isLeft(read) || errors.length > 0) return t.failures(errors)
       const given: Fields = read.right
       const present = keys.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const]))

@@ -179,11 +179,9 @@ const egressRules: Option<EgressRules> = strict({
   allow: optional(list('CIDR blocks, addresses and host names', 0, Infinity, exception)),
 })
 
-export const egressOption: Option<Egress> = option('egress rules', (value) => {
-  if (value === 'network' || value === 'public') return right(value)
-  return isRecord(value)
-    ? decodeOptions(egressRules, value)
-    : left("must be 'network', 'public', or { to, allow }")
+export const egressOption: Option<Egress> = option('egress rules', (it) => {
+  if (it === 'network' || it === 'public') return right(it)
+  return isRecord(it) ? decodeOptions(egressRules, it) : left("must be 'network', 'public', or { to, allow }")
 })
 
 const besideSettings = strict({ egress: optional(egressOption) })

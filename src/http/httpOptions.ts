@@ -186,11 +186,10 @@ export const withoutCredentials = <A extends Credentials>(settings: A): A => {
   return Object.defineProperties({ ...settings }, { toJSON: show, [inspected]: show })
 }
 
-export const secretOption: Option<Secret> = option('a secret', (value) => {
-  if (typeof value !== 'object' || value === null)
-    return mapLeft(({ message }: Fault) => message)(secretFrom(value))
+export const secretOption: Option<Secret> = option('a secret', (it) => {
+  if (typeof it !== 'object' || it === null) return mapLeft(({ message }: Fault) => message)(secretFrom(it))
   // Only a real secret has a signer.
-  return isLeft(signerFrom(value)) ? left('must be text, or a Secret made in code') : right(value as Secret)
+  return isLeft(signerFrom(it)) ? left('must be text, or a Secret made in code') : right(it as Secret)
 })
 
 /** The same, or a function that is asked for it at each attempt. Its answer is checked then. */

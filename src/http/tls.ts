@@ -41,11 +41,10 @@ export const secureContextOf = (tls: TlsOptions): SecureContext => {
 
 const isReadable = (tls: TlsOptions): boolean => valueOr(undefined, () => makeContext(tls)) !== undefined
 
-const pem: Option<Pem> = option('PEM', (value) => {
-  if (typeof value !== 'string' && !(value instanceof Uint8Array))
-    return left('must be text or bytes in PEM form')
-  return pemBytes(value).includes('-----BEGIN ')
-    ? right(value)
+const pem: Option<Pem> = option('PEM', (it) => {
+  if (typeof it !== 'string' && !(it instanceof Uint8Array)) return left('must be text or bytes in PEM form')
+  return pemBytes(it).includes('-----BEGIN ')
+    ? right(it)
     : left('must be the contents of a PEM file, not its name')
 })
 

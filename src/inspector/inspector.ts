@@ -19,7 +19,7 @@ import { inOneLine, storyOf } from './story.ts'
 
 /** What an inspector looks at: a destination or a client. */
 export interface Inspectable {
-  /** Shown until its first event says another one. Default: its place, such as `part 1`. */
+  /** Shown until its first event says another one. Default: `part 1` and so on, as they came. */
   readonly name?: string
   readonly events$: Observable<LogEvent>
   readonly dead: OwnDeadLetters<unknown>

@@ -175,7 +175,7 @@ $('purge').onclick = () => change('Purge', undefined, 'all dead events')
   $('notes').replaceChildren(...lines(notes, (note) => new Date(note.at).toLocaleTimeString()))
   const of = [key, deadChanges].join()
   if (deadOf !== of) dead(deadOf = of).catch(failed)
-  if (story?.state === 'Waiting') tell(story.part, story.id).catch(failed)
+  if (story?.state === 'Waiting') tell(story.part, story.id).catch((e) => { story = undefined; failed(e) })
 }
 $('part').onchange = () => { chosen = $('part').selectedIndex; draw() }
  const follow = async () => {

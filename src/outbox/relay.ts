@@ -45,6 +45,7 @@ type Added<A> = Either<Full, Entry<A>>
 
 /** Answers of a redrive that are still to come. */
 const MANY = 1e9
+const NO_ITEM = refused('rejected', { detail: 'it is no item' })
 
 export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
@@ -122,10 +123,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const hold = (entries: ReadonlyArray<Entry<A>>): void => {
-    for (const entry of held.hold(entries)) {
-      const failure = refused('rejected', { detail: 'it is no item' })
-      save([{ entry, outcome: Outcome.rejected(entry.item, 0, failure) }])
-    }
+    for (const entry of held.hold(entries))
+      save([{ entry, outcome: Outcome.rejected(entry.item, 0, NO_ITEM) }])
   }
   const leaseFailed = (error: unknown): void => {
     storeFailed(error)
@@ -220,9 +219,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     lookAgain()
     options.storeChanged?.()
   }
-  const clockFailed = book.defectIn('clock')
-  const timer = alarm(clock, pollNow, clockFailed)
-  const lookLater = alarm(clock, storeChanged, clockFailed)
+  const timer = alarm(clock, pollNow, book.defectIn('clock'))
+  const lookLater = alarm(clock, storeChanged, book.defectIn('clock'))
   const unwatch = outbox.watch?.(() => lookLater.set(now()))
 
   /** Uses the answer to a call that adds items. Items that are leased before it count with the answer. */
@@ -230,9 +228,12 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     book.asked(adds)
     try {
       return use(await limit.inTime(answer, pollSoon, storeFailed))
+    } catch (error) {
+      if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
+      throw error
     } finally {
       book.answered(adds)
-      pollSoon()
+      own(changed)
     }
   }
   const stored = (item: A, answers: ReadonlyArray<Added<A>>, use?: (entry: Entry<A>) => void): Added<A> => {

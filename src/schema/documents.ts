@@ -1,6 +1,8 @@
 /** OpenAPI 3.1 of webhooks, out of the codecs that make their bodies. */
 import type * as t from 'io-ts'
 import { isRight, left, right, type Either } from '../core/either.ts'
+import { hasFunctions, isRecord } from '../core/json.ts'
+import { checkOptions, guarded, strict, text, withDefault } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { WireBody } from '../event/webhookBody.ts'
 import { schemaIn, type JsonSchema } from './jsonSchema.ts'
@@ -19,6 +21,14 @@ export interface DocumentOptions {
   /** Codecs of the bodies by name: `A-Z a-z 0-9 . _ -`. Default: `webhookBodies`. */
   readonly bodies?: Readonly<Record<string, t.Mixed>>
 }
+
+const areCodecs = (it: unknown): it is Readonly<Record<string, t.Mixed>> =>
+  isRecord(it) && Object.values(it).every((each) => hasFunctions(each, ['decode']))
+const documentOptions = strict({
+  title: withDefault(text, 'Webhooks'),
+  version: withDefault(text, '1.0.0'),
+  bodies: withDefault(guarded('codecs by name', areCodecs), webhookBodies),
+})
 
 const base64 = '[A-Za-z0-9+/]{43}='
 const HEADERS = {
@@ -71,11 +81,8 @@ const schemasOf = (
  * const document = openApiOf({ title: 'Webhooks of my shop' })
  * if (document._tag === 'Right') console.log(document.right.openapi) // => 3.1.0
  */
-export const openApiOf = ({
-  title = 'Webhooks',
-  version = '1.0.0',
-  bodies = webhookBodies,
-}: DocumentOptions = {}): Either<ReadonlyArray<Fault>, JsonSchema> => {
+export const openApiOf = (options: DocumentOptions = {}): Either<ReadonlyArray<Fault>, JsonSchema> => {
+  const { title, version, bodies } = checkOptions('options of openApiOf', documentOptions, options)
   const schemas = schemasOf(bodies)
   if (schemas._tag === 'Left') return schemas
   const webhook = (name: string): JsonSchema => ({

@@ -1,6 +1,7 @@
 /** JSON Schema of io-ts codecs. Codecs are known by `_tag`: a host may have a second copy of io-ts. */
 import type * as t from 'io-ts'
 import { left, right, type Either } from '../core/either.ts'
+import { isRecord } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { AnyCodec } from '../event/codecFaults.ts'
 import { JsonObject, toFaults, type Finding, type Key } from '../event/json.ts'
@@ -69,8 +70,7 @@ const isClosed = (schema: JsonSchema): boolean => schema['additionalProperties']
 const opened = ({ additionalProperties: rest = false, ...schema }: JsonSchema): JsonSchema => ({
   ...schema,
   ...(rest !== false && { additionalProperties: rest }),
-  // Only this file writes them, or the host, whose schema has schemas there too.
-  ...('anyOf' in schema && { anyOf: (listIn(schema, 'anyOf') as ReadonlyArray<JsonSchema>).map(opened) }),
+  ...('anyOf' in schema && { anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)) }),
 })
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })

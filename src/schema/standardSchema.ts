@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import * as t from 'io-ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { constVoid } from '../core/either.ts'
+import { hasFunctions, type Fields } from '../core/json.ts'
+import { checkOptions, flag, guarded, strict, withDefault } from '../core/options.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
 /** One finding of a Standard Schema. @inline */
@@ -30,12 +32,20 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 
 const LATER = 'is not judged: the schema answers later: use enrich'
 
+const standardOptions = strict({ messages: withDefault(flag, false) })
+const aSchema = guarded('a Standard Schema', (it): it is StandardSchema =>
+  // Any value can be asked for a key that it lacks.
+  hasFunctions((Object(it) as Fields)['~standard'], ['validate']),
+)
+
 type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
 /**
  * A Standard Schema as a codec, for `validate`. Its faults have the paths of the schema. Its messages may
  * quote the input, so they are used only with `messages: true`; else a fault says `is not what the schema
  * wants`. A schema that answers later refuses each value: use `enrich`.
+ *
+ * @throws ConfigError for what is no Standard Schema, and for unknown options.
  *
  * @example
  * import { faultsOf } from 'headrace/events'
@@ -49,9 +59,10 @@ type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['
  */
 export const fromStandard = <S extends StandardSchema>(
   schema: S,
-  { messages = false }: { readonly messages?: boolean } = {},
+  options: { readonly messages?: boolean } = {},
 ): t.Type<OutputOf<S>, unknown> => {
-  const { vendor, validate } = schema['~standard']
+  const { messages } = checkOptions('options of fromStandard', standardOptions, options)
+  const { vendor, validate } = checkOptions('argument of fromStandard', aSchema, schema)['~standard']
   const run = (input: unknown): StandardResult<OutputOf<S>> => {
     const result = validate(input)
     if (!isPromiseLike(result)) return result

@@ -9,7 +9,7 @@ import type { Either } from '../core/either.ts'
 import { steady, systemClock, type Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
-import { guarded, type WaitOptions, type Option } from '../core/options.ts'
+import { guarded, type WaitOptions } from '../core/options.ts'
 import type { Listener } from '../log/logEvent.ts'
 
 /**
@@ -74,8 +74,7 @@ export interface Sink<in A> {
 export const isSink = <A>(value: unknown): value is Sink<A> =>
   hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string'
 
-export const sinkOption = <A>(): Option<Sink<A>> =>
-  guarded('a Sink, an object with name, deliver, close', isSink<A>)
+export const sinkOption = <A>() => guarded('a Sink, an object with name, deliver, close', isSink<A>)
 
 /**
  * Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout({ timeout: 5_000 }),

@@ -65,9 +65,9 @@ interface Open<M> {
 }
 
 const UNANSWERED =
-  'were answered by no operator: it was stopped, or lost them: use mapRight for map(E.map(f)), ' +
-  'flatMapRight for E.chain, filterRight for filter, splitRight for mergeMap, enrich for a promise, ' +
-  'validateRight for validate'
+  'were answered by no operator: the pipeline was stopped, or an operator lost them: use mapRight for ' +
+  'map(E.map(f)), flatMapRight for E.chain, filterRight for filter, splitRight for mergeMap, enrich for ' +
+  'a promise, validateRight for validate'
 
 /**
  * Feeds a pipeline with the messages of a broker, and answers each message once: when everything that was
@@ -126,8 +126,8 @@ export const acknowledged = <M, T, R>(
 
         const settled = (): void => {
           unsettled--
-          subscriber.next(undefined)
-          if (unsettled === 0) finish?.()
+          if (finish === undefined) subscriber.next(undefined)
+          else if (unsettled === 0) finish()
         }
         const answer = (one: Open<M>, ended: unknown): void => {
           if (!open.delete(one)) return
@@ -160,7 +160,7 @@ export const acknowledged = <M, T, R>(
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
           }
-          if (subscriber.closed) return putBack(one)
+          if (subscriber.closed || finish !== undefined) return putBack(one)
           extendLater(one)
           items.next(withAnswer(right(item), { end: (ended) => answer(one, ended) }))
         }
@@ -196,7 +196,7 @@ export const acknowledged = <M, T, R>(
       window,
       clock,
       creditOf: (output) => (output === undefined ? 1 : 0),
-      // The only item that `pull` ends is a message that arrived after an unsubscribe.
+      // The only item that `pull` ends is a message that came after the pipeline had ended.
       onEvent: (event) => (event._tag === 'Ended' ? receive(event.outcome.item as M) : onEvent?.(event)),
     }).pipe(concatMap((each) => (each === undefined ? [] : [each.output])))
   })

@@ -22,9 +22,9 @@ export interface PullOptions<R> {
    */
   readonly creditOf?: (output: R) => number
   /**
-   * Receives an item that arrives after an unsubscribe, an error of the source's `return`, and a warning,
-   * once each, if nothing came out for 10 s while the window is used up, and if more came out than went in.
-   * All of them go to the debug log too (`DEBUG=headrace:*`).
+   * Receives an item that arrives after an unsubscribe or while the pipeline does not listen, an error of
+   * the source's `return`, and a warning, once each, if nothing came out for 10 s while the window is used
+   * up, and if more came out than went in. All go to the debug log too (`DEBUG=headrace:*`).
    */
   readonly onEvent?: Listener
   readonly clock?: Clock
@@ -150,17 +150,17 @@ export const pull = <T, R>(
     }
 
     const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
+      if (taken % ITEMS_PER_TURN === 0) {
+        await new Promise<void>((resolve) => {
+          cancelTurn = nextTurn(resolve)
+        })
+      }
       // A `deliver` that stops takes nothing more, and ends a moment later.
       while (inPipeline >= window || !items.observed) {
         fullSince = clock.monotonic()
         if (cancelWarning === undefined) watch()
         await new Promise<void>((resolve) => {
           hasRoom = resolve
-        })
-      }
-      if (taken % ITEMS_PER_TURN === 0) {
-        await new Promise<void>((resolve) => {
-          cancelTurn = nextTurn(resolve)
         })
       }
       return isOver ? { done: true, value: undefined } : iterator.next()

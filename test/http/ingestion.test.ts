@@ -172,9 +172,8 @@ it.each<[Reply, object, IngestionOptions?]>([
   [{ status: 599 }, { left: { _tag: 'Retryable', reason: 'status' } }],
   [{ announced: true }, { right: { status: 200 } }],
   [{ status: 460 }, { left: { _tag: 'Retryable', status: 460 } }, { statuses }],
-])(
-  'the status of an answer decides as for a webhook: %o (clients/25, 28, 29)',
-  async (reply, verdict, more) => expect(await verdictOn(reply, batch('a'), more)).toMatchObject(verdict),
+])('the status decides as for a webhook: %o (clients/25, 28, 29)', async (reply, verdict, more) =>
+  expect(await verdictOn(reply, batch('a'), more)).toMatchObject(verdict),
 )
 
 /** Verdicts on answers that stall, and that no timer and no socket are left: test/laws/http.laws.ts. */

@@ -237,8 +237,7 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
       holds(['next,complete', 'next,error', 'error'].includes(kinds), `told: ${kinds}`)
       const last = calls.at(-1)
       if (last === undefined) continue
-      const at =
-        expectedOf(trace, played).late || last.verdictAt === undefined ? last.endedAt : last.verdictAt
+      const at = expectedOf(trace, played).late ? last.endedAt : (last.verdictAt ?? last.endedAt)
       same([heard[0]?.at, heard.at(-1)?.at], [at, last.endedAt])
     }
   },

@@ -7,7 +7,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { Event, faultsOf } from '../../src/event/index.ts'
 import { validate } from '../../src/index.ts'
-import { fromStandard, toStandard, type StandardSchema } from '../../src/schema/index.ts'
+import { fromStandard, openApiOf, toStandard, type StandardSchema } from '../../src/schema/index.ts'
 
 const schemas = {
   zod: z.object({ id: z.string(), lines: z.array(z.object({ sku: z.string(), count: z.number() })) }),
@@ -28,7 +28,9 @@ describe('fromStandard in validate', () => {
     expect(refused).toMatchObject({ left: { _tag: 'Invalid', faults } })
   })
 
-  it('passes messages on if asked to', () => {
+  it('passes messages on if asked to, and refuses other options', () => {
+    expect(() => fromStandard({} as never)).toThrow('must be a Standard Schema')
+    expect(() => openApiOf({ titel: 'x' } as never)).toThrow('unknown option "titel"')
     const decoded = fromStandard(schemas.valibot, { messages: true }).decode(wrong)
     expect(decoded._tag === 'Left' && faultsOf(decoded.left)[0]?.message).toContain('hunter2')
   })

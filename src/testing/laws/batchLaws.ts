@@ -15,8 +15,7 @@ const keysIn = (items: ReadonlyArray<Item>) => [...new Set(items.map(({ key }) =
 
 const ofKey = (all: ReadonlyArray<Item>, key: number | undefined) => all.filter((item) => item.key === key)
 
-const batchesOf = (seen: Trace) =>
-  seen.flatMap(({ at, batch }) => (batch === undefined ? [] : [{ ...batch, at }]))
+const batchesOf = (seen: Trace) => seen.flatMap(({ at, batch }) => (batch ? [{ ...batch, at }] : []))
 
 /**
  * Laws for an operator that gathers payloads into batches: no loss, no large batch, no long wait.
