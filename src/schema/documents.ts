@@ -73,7 +73,7 @@ const schemasOf = (
 
 /**
  * An OpenAPI 3.1 document with a webhook for each body, for the receivers of your webhooks. Left has a fault
- * for each part of a body that does not say what it takes.
+ * for each part of a body that does not say what it takes. It throws a ConfigError for wrong options.
  *
  * @example
  * import { openApiOf } from 'headrace/schema'

@@ -82,13 +82,13 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
   const isSaid = ({ type }: JsonSchema, at: number): boolean =>
     given.some((other, n) => n !== at && other['type'] === type && (n < at || !isPlain(other)))
   const all = given.filter((each, at) => !isPlain(each) || !isSaid(each, at))
-  const isRecord = (each: JsonSchema): boolean =>
+  const isOfRecord = (each: JsonSchema): boolean =>
     each['type'] === 'object' &&
     Object.keys(each).every((key) => OBJECT_KEYS.includes(key)) &&
     typeof (each['additionalProperties'] ?? false) === 'boolean'
   const [only] = all
   if (only !== undefined && all.length === 1) return only
-  if (!all.every(isRecord)) return { allOf: all.map(opened) }
+  if (!all.every(isOfRecord)) return { allOf: all.map(opened) }
   const keys = [...new Set(all.flatMap((each) => Object.keys(propertiesIn(each))))]
   const properties = keys.map((key) => [key, allOf(all.flatMap((each) => propertiesIn(each)[key] ?? []))])
   const required = [...new Set(all.flatMap((each) => listIn(each, 'required')))]

@@ -94,7 +94,7 @@ export const pull = <T, R>(
 ): Observable<R> => {
   const { window, onEvent, clock } = checkOptions('options of pull', pullOptions, options)
   const { creditOf = (output: R): number => countOf(subjectOf(output)) } = options
-  const given = Object(iterable) as object
+  const given = Object(iterable) as object // Object() answers an object for any value.
   if (!(Symbol.asyncIterator in given || Symbol.iterator in given))
     throw new TypeError(`pull: the source must be iterable, got ${kindOf(iterable)}: await it, or call it`)
 
