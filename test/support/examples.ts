@@ -134,7 +134,8 @@ const next = () => { if (!isDone) threw('it waits for something that never comes
   if (path === undefined) return
   report({ path })
   isDone = false
-  import(pathToFileURL(path).href).catch(threw).finally(() => { isDone = true })
+  // An import alone does not keep Node 24 alive.
+  setImmediate(() => import(pathToFileURL(path).href).catch(threw).finally(() => { isDone = true }))
 }
 console.log = print
 globalThis.__mark = () => (mark = printed)
