@@ -43,15 +43,9 @@ const bodyConsumed = failed(
     'verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify ' +
     'option of express.json) and use verifyRaw, or use verifyParsed on what it made',
 )
-const unreadable = failed(
-  'unreadable',
-  'the request broke off before its body was complete, or is neither a web Request nor a Node ' +
-    'IncomingMessage',
-)
-const decoded = failed(
-  'badBody',
-  'the body came decoded, and wrong bytes do not survive that: leave out setEncoding',
-)
+const NO_REQUEST = 'the request broke off, or is neither a web Request nor a Node IncomingMessage'
+const unreadable = failed('unreadable', NO_REQUEST)
+const decoded = failed('badBody', 'the body came decoded, which loses wrong bytes: leave out setEncoding')
 const bodyTooLarge = (maxBytes: number): Either<Mismatch, never> =>
   failed('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
 

@@ -37,6 +37,11 @@ export type MismatchReason =
 export interface Mismatch {
   readonly _tag: 'Mismatch'
   readonly reason: MismatchReason
+  /**
+   * The status to answer: 401, or 413 for `tooLarge`, which are final for the sender. 500 for a fault of the
+   * receiver's own (`badSecret`, `badBody`, `bodyConsumed`, `unreadable`), so that the request comes again.
+   */
+  readonly status: 401 | 413 | 500
   /** The cause and the remedy, for the operator of the receiver. Log it; do not send it back. */
   readonly explanation: string
 }
@@ -60,9 +65,13 @@ export interface VerifiedRequest extends Verified {
   readonly id?: string
 }
 
+const OWN_FAULTS: ReadonlyArray<MismatchReason> = ['badSecret', 'badBody', 'bodyConsumed', 'unreadable']
+
 /** Not verified, and why. */
-export const failed = (reason: MismatchReason, explanation: string): Either<Mismatch, never> =>
-  left({ _tag: 'Mismatch', reason, explanation })
+export const failed = (reason: MismatchReason, explanation: string): Either<Mismatch, never> => {
+  const status = reason === 'tooLarge' ? 413 : OWN_FAULTS.includes(reason) ? 500 : 401
+  return left({ _tag: 'Mismatch', reason, status, explanation })
+}
 
 /** Only this form is compared: `timingSafeEqual` throws on other lengths; hex decoding drops bad tails. */
 const SIGNATURE = /^[0-9a-f]{40}$/
@@ -114,7 +123,7 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
             'wrote the JSON anew, or the sender signs another form than it sends; give the bytes as ' +
             'they arrived, or use verifyParsed'
         : 'the signature belongs to another body or another secret: compare the secrets, and see ' +
-            'that nothing changes the body on the way',
+            'that nothing on the way changes the body or compresses it',
     )
   })
 }

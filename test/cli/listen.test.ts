@@ -34,7 +34,7 @@ it('verifies, prints, and ends after a number of requests', async () => {
   expect(linesOf(stdout).slice(1)).toEqual([
     'authentic     POST /hook  track m1  33 bytes  answered 200',
     'not authentic POST /hook  track m1  33 bytes  answered 401  there is no signature: the sender has no secret, or a proxy removed the header',
-    'not authentic POST /hook  track m1  33 bytes  answered 401  the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
+    'not authentic POST /hook  track m1  33 bytes  answered 401  the signature belongs to another body or another secret: compare the secrets, and see that nothing on the way changes the body or compresses it',
     expect.stringContaining('the raw body does not match, but its re-serialised form does'),
   ])
   expect(stderr).toBe('headrace: requests 4 · authentic 1 · not authentic 3 · not checked 0\n')

@@ -77,7 +77,7 @@ describe('verifyRequest on a node server', () => {
     ['two signatures', signedWith([signature, signature]), undefined, { reason: 'malformed' }],
     ['an empty body', { ...signedWith(signatureOf('s', '')), parts: [''] }, undefined, { text: '' }],
     ['a body of exactly the bound', {}, size, { text }],
-    ['a body of one byte more', {}, size - 1, { reason: 'tooLarge' }],
+    ['a body of one byte more', {}, size - 1, { reason: 'tooLarge', status: 413 }],
     ['a bound that is no number', {}, NaN, { reason: 'tooLarge' }],
   ])('answers to %s', async (_, sent, maxBytes, expected) => {
     const answer = await received(sent, maxBytes === undefined ? {} : { maxBytes })
@@ -115,7 +115,7 @@ describe('verifyRequest on a node server', () => {
         )
       })
     })
-    expect(answer).toMatchObject({ left: { reason: 'unreadable' } })
+    expect(answer).toMatchObject({ left: { reason: 'unreadable', status: 500 } })
   })
 
   it('refuses text that was decoded before it came here', async () => {
@@ -181,7 +181,7 @@ describe('verifyRequest on a web Request', () => {
   it('says that the body was read before, or is being read', async () => {
     const used = requestOf()
     await used.text()
-    expect(await verifyRequest('s', used)).toMatchObject({ left: { reason: 'bodyConsumed' } })
+    expect(await verifyRequest('s', used)).toMatchObject({ left: { reason: 'bodyConsumed', status: 500 } })
     const locked = requestOf()
     locked.body?.getReader()
     expect(await verifyRequest('s', locked)).toMatchObject({ left: { reason: 'bodyConsumed' } })

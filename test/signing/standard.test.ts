@@ -18,10 +18,7 @@ const both = { ...standardHeadersOf(now, 'm1', body, NOW), 'x-signature': signat
 const without = (left: string) => Object.fromEntries(Object.entries(both).filter(([name]) => name !== left))
 
 const verified = (keys: VerifyKeys, headers: Readonly<Record<string, string>> = both, text: string = body) =>
-  verifyRequest(
-    { now: () => NOW, ...keys },
-    new Request('http://a.example/', { method: 'POST', headers, body: text }),
-  )
+  verifyRequest({ now: () => NOW, ...keys }, new Request('http://a', { method: 'POST', headers, body: text }))
 
 const asText = (answer: Either<Mismatch, VerifiedRequest>): string =>
   answer._tag === 'Left' ? answer.left.reason : `${answer.right.by} ${String(answer.right.secret)}`

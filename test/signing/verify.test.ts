@@ -26,17 +26,17 @@ const explanationOf = (result: Either<Mismatch, unknown>): string =>
   result._tag === 'Left' ? result.left.explanation : 'verified'
 
 describe('verifyRaw', () => {
-  it.each<[Secrets, unknown, string, RegExp]>([
-    ['s', undefined, 'missing', /no signature/],
-    ['s', '', 'missing', /no signature/],
-    ['s', 'a'.repeat(39), 'malformed', /40 lower-case/],
-    ['s', 'a'.repeat(40), 'mismatch', /another body or another secret/],
-    [[], 'a'.repeat(40), 'badSecret', /no secret/],
-    [['s', ''], 'a'.repeat(40), 'badSecret', /secret must not be empty/],
-  ])('with the secret %j answers %j with %s', (secrets, signature, reason, explanation) => {
+  it.each<[Secrets, unknown, string, number, RegExp]>([
+    ['s', undefined, 'missing', 401, /no signature/],
+    ['s', '', 'missing', 401, /no signature/],
+    ['s', 'a'.repeat(39), 'malformed', 401, /40 lower-case/],
+    ['s', 'a'.repeat(40), 'mismatch', 401, /another body or another secret/],
+    [[], 'a'.repeat(40), 'badSecret', 500, /no secret/],
+    [['s', ''], 'a'.repeat(40), 'badSecret', 500, /secret must not be empty/],
+  ])('with the secret %j answers %j with %s and %d', (secrets, signature, reason, status, why) => {
     const result = verifyRaw(secrets, body, signature)
-    expect(result).toMatchObject({ left: { _tag: 'Mismatch', reason } })
-    expect(explanationOf(result)).toMatch(explanation)
+    expect(result).toMatchObject({ left: { _tag: 'Mismatch', reason, status } })
+    expect(explanationOf(result)).toMatch(why)
   })
 
   it('says so when the body was written anew on the way, unless it is longer than any webhook', () => {
