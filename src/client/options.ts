@@ -18,6 +18,7 @@ import { frameBytes, maxHeldBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { ingestionFaults, type IngestionSettings } from '../http/bareIngestion.ts'
 import type { Egress } from '../http/egress.ts'
+import type { RequestOptions } from '../http/httpOptions.ts'
 import type { TlsOptions } from '../http/tls.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { loggerOption, type Logger } from '../log/logger.ts'
@@ -32,7 +33,7 @@ import type { Message, SentBatch } from './message.ts'
 export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
 
 /** Options beside the write key. Numbers are whole and from 1 unless another range is given. */
-export interface ClientOptions {
+export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
   /** `from` in its log events. Default `client`. */
   readonly name?: string
   /** Messages in a batch; 1 sends each at once. Default 20. */
@@ -209,15 +210,15 @@ const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
 /** @throws ConfigError that names every fault of the write key and the options, without values. */
 export const checkClientOptions = (writeKey: string, options: ClientOptions): ClientSettings => {
   const given: ClientOptions = isRecord(options) ? options : {}
-  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, ...own } = given
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, dispatcher, ...own } = given
   const checked = decodeOptions(clientOptions, isRecord(options) ? own : options)
   // A key that is present and undefined is a fault, so only those that are present are passed on.
-  const present = Object.entries({ egress, tls, headers }).filter(([key]) => key in given)
-  const faults = ingestionFaults({ writeKey, endpoint, ...Object.fromEntries(present) })
+  const present = Object.entries({ egress, tls, headers, dispatcher }).filter(([key]) => key in given)
+  // If a member is wrong or undefined, there is a fault.
+  const requests = { writeKey, endpoint, ...Object.fromEntries(present) } as IngestionSettings
+  const faults = ingestionFaults(requests)
   if (isLeft(checked) || faults.length > 0)
     throw new ConfigError('Invalid client options', [...(isLeft(checked) ? checked.left : []), ...faults])
-  const how = { ...(egress && { egress }), ...(tls && { tls }), ...(headers && { headers }) }
-  const requests = { writeKey, endpoint, ...how }
   const { size = Infinity, flushAt = Infinity } = checked.right
   const smaller = Math.min(size, flushAt)
   return { ...checked.right, requests, size: smaller === Infinity ? 20 : smaller }

@@ -7,6 +7,7 @@ import type { Closed, Fault, Refusal } from '../core/refusal.ts'
 import type { Call } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
+import type { RequestOptions } from '../http/httpOptions.ts'
 import type { Egress, StatusTable } from '../http/webhook.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'
@@ -19,7 +20,7 @@ import type { Layer } from '../sink/sink.ts'
 import type { Settings } from './settings.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
-export interface DestinationOptions {
+export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
   /** `from` in its log events. Default `destination`. */
   readonly name?: string
   /**

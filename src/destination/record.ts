@@ -144,8 +144,7 @@ export const recordToEvent = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
   const header = Header.decode(JSON.parse(record.slice(0, Math.max(0, end))))
   const text = record.slice(end + 1)
-  if (isLeft(header) || eventInStored(JSON.parse(text)) === undefined)
-    throw new Error('not a record of an event')
+  if (isLeft(header) || eventInStored(JSON.parse(text)) === undefined) throw new Error('not a stored event')
   const { id, integrations, orderKey, meta } = header.right
   return waitingPayload(id, text, Buffer.byteLength(text), integrations, orderKey, meta)
 }

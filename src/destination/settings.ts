@@ -16,8 +16,8 @@ import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption, withEgressFaults } from '../http/egress.ts'
-import { faultsAt, headerNameOption, headersOption, nameFault } from '../http/httpOptions.ts'
-import { secretSourceOption, standardSecretOption, urlName } from '../http/httpOptions.ts'
+import { dispatcherOption, faultsAt, headerNameOption, headersOption } from '../http/httpOptions.ts'
+import { nameFault, secretSourceOption, standardSecretOption, urlName } from '../http/httpOptions.ts'
 import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
@@ -179,6 +179,7 @@ const sharedShape = {
   maxInFlight: withDefault(wholeNumber('items', 1), 1_000),
   maxBodyBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   egress: optionalKey(egressOption),
+  dispatcher: optionalKey(dispatcherOption),
   statuses: optional(statusesOption),
   messageIdHeader: optional(headerNameOption()),
   logger: optional(loggerOption),

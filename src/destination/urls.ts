@@ -42,7 +42,7 @@ export const isSameSecret = (a: AnySecret, b: AnySecret): boolean => {
  * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its
  * sink, and so its connections. Equal secrets keep their signer, so a body is signed once for all URLs.
  */
-export const webhooksOf = ({ egress, statuses, messageIdHeader, layer }: SharedOptions) => {
+export const webhooksOf = ({ egress, dispatcher, statuses, messageIdHeader, layer }: SharedOptions) => {
   let known: ReadonlyArray<{
     text: string
     secret: SecretSource | undefined
@@ -61,6 +61,7 @@ export const webhooksOf = ({ egress, statuses, messageIdHeader, layer }: SharedO
         ...(secret && { secret }),
         ...(standardSecret && { standardSecret }),
         ...(egress && { egress }),
+        ...(dispatcher && { dispatcher }),
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })

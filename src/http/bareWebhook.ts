@@ -1,8 +1,6 @@
-import type { Dispatcher } from 'undici'
 import { ignoreRejection } from '../core/awaitable.ts'
 import type { Fields } from '../core/json.ts'
-import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
-import { ConfigError } from '../core/refusal.ts'
+import { checkOptions, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import type { Payload } from '../event/payload.ts'
 import { signerSource, type SecretSource } from '../signing/secret.ts'
 import { STANDARD_HEADERS, standardHeadersOf, type StandardSecretSource } from '../signing/standard.ts'
@@ -29,13 +27,6 @@ export interface WebhookOptions extends RequestOptions {
   readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
-  /**
-   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of
-   * headrace's own. It connects by itself, so `egress` is checked for the text of the URL only, and not for
-   * the addresses that its name has; `tls` and `connectWithin` cannot be given; undici's own limits of time
-   * apply too. It is not closed with the sink.
-   */
-  readonly dispatcher?: Dispatcher
   /** The name of a header with the message id, for receivers that deduplicate. Default: none is sent. */
   readonly messageIdHeader?: string
   /** Default `headrace/1.0`. */
@@ -54,7 +45,6 @@ const webhookOptions = sinkSettings<WebhookOptions>((given) => ({
   standardSecret: optionalKey(standardSecretOption),
   timeout: optional(timeLimit),
   connectWithin: optional(wholeNumber('ms', 1)),
-  dispatcher: optionalKey(methods<Dispatcher>('an undici Dispatcher', 'dispatch')),
   messageIdHeader: optional(headerNameOption(ownNames({ ...given, messageIdHeader: undefined }))),
   userAgent: optional(userAgentOption),
 }))
@@ -73,11 +63,7 @@ const inHeader = (id: string): string =>
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
-  const { url, secret, standardSecret, messageIdHeader, dispatcher, userAgent = 'headrace/1.0' } = options
-  if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
-    throw new ConfigError('Invalid webhook options', [
-      { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
-    ])
+  const { url, secret, standardSecret, messageIdHeader, userAgent = 'headrace/1.0' } = options
   const how = {
     ...options,
     ...(secret !== undefined && { signer: signerSource(secret) }),

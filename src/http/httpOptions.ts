@@ -5,11 +5,12 @@
  * @module
  */
 
+import type { Dispatcher } from 'undici'
 import { nodeCrypto } from '../core/package.ts'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
 import { isRecord, type Fields } from '../core/json.ts'
-import { checked, decodeOptions, option, optional, optionalKey, strict } from '../core/options.ts'
-import { wholeNumber, type Option } from '../core/options.ts'
+import { checked, decodeOptions, methods, option, optional, optionalKey } from '../core/options.ts'
+import { strict, wholeNumber, type Option, type OptionShape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { secretFrom, signerFrom, type Secret, type SecretSource } from '../signing/secret.ts'
 import { standardSecretFrom, type StandardSecrets, type StandardSecretSource } from '../signing/standard.ts'
@@ -31,6 +32,13 @@ export interface RequestOptions {
   readonly statuses?: StatusTable
   /** Requests at a time, each on its own connection; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number
+  /**
+   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of
+   * headrace's own. It connects by itself, so `egress` is checked for the text of the URL only, and not for
+   * the addresses that its name has; `tls` and `connectWithin` cannot be given; undici's own limits of time
+   * apply too. It is not closed with the sink.
+   */
+  readonly dispatcher?: Dispatcher
 }
 
 /** Deliveries of a public sink that may wait for a connection. */
@@ -206,19 +214,26 @@ export const standardSecretOption = option<StandardSecretSource>('a standard sec
     : mapLeft((fault: Fault) => [fault])(standardSecretFrom(value)),
 )
 
+export const dispatcherOption = methods<Dispatcher>('an undici Dispatcher', 'dispatch')
+
 const requestShape = {
   tls: optionalKey(tlsOption),
   egress: optionalKey(egressOption),
   statuses: optional(statusesOption),
   connections: optional(wholeNumber('connections', 1)),
+  dispatcher: optionalKey(dispatcherOption),
 }
+
+const CONNECTS = 'connects by itself: leave out tls and connectWithin'
 
 /** The shared options and one sink's own, which may depend on the input: egress rules check a URL. */
 export const sinkSettings = <A extends RequestOptions>(
   ownOf: (given: Fields) => Readonly<Record<Exclude<keyof A, keyof typeof requestShape>, Option<unknown>>>,
 ): Option<A> =>
   option('request options', (input) => {
-    const shape = { ...requestShape, ...ownOf(isRecord(input) ? input : {}) }
+    const shape: OptionShape = { ...requestShape, ...ownOf(isRecord(input) ? input : {}) }
+    const rule = ({ dispatcher, tls, connectWithin }: Fields): ReadonlyArray<Fault> =>
+      faultsAt('dispatcher', dispatcher && (tls ?? connectWithin) !== undefined ? CONNECTS : undefined)
     // `A` is the type of its own options; `RequestOptions` lists the others.
-    return decodeOptions(strict(shape) as Option<unknown> as Option<A>, input)
+    return decodeOptions(strict(shape, rule) as Option<unknown> as Option<A>, input)
   })

@@ -34,8 +34,6 @@ export interface PostOptions extends RequestOptions {
   readonly connectWithin?: number
   /** Whether a request keeps the process alive. Connecting does in any case. Default true. */
   readonly holds?: boolean
-  /** Of the host: the requests go through it, and a cancelled one is aborted. */
-  readonly dispatcher?: Dispatcher
 }
 
 interface PostJob {

@@ -2,12 +2,15 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { Agent, MockAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refused } from '../../src/index.ts'
+import { createClient } from '../../src/client/index.ts'
+import { webhookDestination } from '../../src/destination/index.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { deliverOnce, hear, payloadOf } from '../sink/deliverOnce.ts'
 import { receiverOf } from '../support/http.ts'
 import { throwing } from '../support/check.ts'
 
 const ORIGIN = 'http://receiver.example'
+const url = `${ORIGIN}/hook`
 const payload = payloadOf('{"a":1}')
 
 const mocked = (): MockAgent => {
@@ -18,7 +21,7 @@ const mocked = (): MockAgent => {
 }
 
 const hookOver = (dispatcher: MockAgent, more: Partial<WebhookOptions> = {}) => {
-  const hook = webhook({ url: `${ORIGIN}/hook`, dispatcher, ...more })
+  const hook = webhook({ url, dispatcher, ...more })
   onTestFinished(() => hook.close({ timeout: 10 }))
   return hook
 }
@@ -86,10 +89,24 @@ describe('a dispatcher of the host', () => {
     await agent.close()
   })
 
+  it('carries the requests of a client, and of all URLs of a destination', async () => {
+    const dispatcher = mocked()
+    next(dispatcher).reply(200).times(2)
+    const client = createClient('wk', { endpoint: url, dispatcher })
+    client.track({ userId: 'u', event: 'e' })
+    expect(await client.close()).toMatchObject({ totals: { delivered: 1 } })
+    const destination = webhookDestination({ webhooks: [{ url }] }, { dispatcher })
+    await destination.send({ type: 'delete', userId: 'u' })
+    expect(await destination.close()).toMatchObject({ totals: { delivered: 1 } })
+  })
+
   it('connects by itself, so options of connections are refused beside it', () => {
     const dispatcher = mocked()
-    const url = `${ORIGIN}/hook`
-    expect(() => webhook({ url, dispatcher, connectWithin: 5 })).toThrow(/dispatcher connects by itself/)
+    const tls = {}
+    const refused = /dispatcher connects by itself/
+    expect(() => webhook({ url, dispatcher, connectWithin: 5 })).toThrow(refused)
+    expect(() => createClient('wk', { tls, dispatcher })).toThrow(refused)
+    expect(() => webhookDestination({ webhooks: [{ url, tls }] }, { dispatcher })).toThrow(refused)
     expect(() => webhook({ url, dispatcher: { dispatch: 1 } as never })).toThrow(/an undici Dispatcher/)
     // The text of the URL is still checked.
     expect(() => webhook({ url: 'http://169.254.169.254/', dispatcher })).toThrow(/not allowed/)
