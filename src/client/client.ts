@@ -42,7 +42,7 @@ type PropertiesOf<P> =
 
 /** The input of `identify`. Any part of the traits may be given. @inline */
 export type IdentifyInput<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
-  Identity & { readonly traits?: Partial<T> }
+  Identity & { readonly traits?: T | Partial<T> }
 
 /**
  * The input of `track`: an event's name and its properties, which may be left out if all are optional.

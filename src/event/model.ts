@@ -300,8 +300,8 @@ export const allows = (integrations: Integrations | undefined, destinationName: 
   return !Object.hasOwn(integrations, 'All') || integrations['All'] !== false
 }
 
-/** Free data: anything that JSON can hold. It is checked and copied when the call is decoded. */
-export type Data = Readonly<Record<string, unknown>>
+/** Free data, also of an interface: anything that JSON can hold. It is checked and copied with the call. */
+export type Data = Readonly<Record<string, unknown>> | (object & { readonly [Symbol.iterator]?: never })
 
 /** Members that a call may leave out, or write in another form. */
 interface Loose {

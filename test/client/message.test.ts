@@ -13,9 +13,8 @@ import { throwing } from '../support/check.ts'
 const wrong = (answer: ReturnType<Client['send']>): ReadonlyArray<string> =>
   isLeft(answer) && answer.left._tag === 'Invalid' ? answer.left.faults.map(({ path }) => path) : []
 
-const sentOf = (batch: SentBatch | undefined): ReadonlyArray<Record<string, unknown>> =>
-  (JSON.parse(bodyOf(batch ?? ({ members: [] } as never), 0)) as { batch: Array<Record<string, unknown>> })
-    .batch
+const sentOf = (it: SentBatch | undefined): ReadonlyArray<Record<string, unknown>> =>
+  (JSON.parse(bodyOf(it ?? ({ members: [] } as never), 0)) as { batch: Array<Record<string, unknown>> }).batch
 
 const one = async (call: ClientCall, options = {}): Promise<Record<string, unknown>> => {
   const { client, sink } = open({ size: 1, ...options })

@@ -21,7 +21,11 @@ it('a call is typed by its event', () => {
   expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 5 } }).not.toExtend<
     TrackInput<Events, 'Signed Up'>
   >()
-  expectTypeOf({ ...user, event: 'anything', properties: { at: 'all' } }).toExtend<TrackInput>()
+  const any = { ...user, event: 'anything' }
+  expectTypeOf({ ...any, properties: { at: 'all' } }).toExtend<TrackInput>()
+  // An interface has no index signature.
+  expectTypeOf({ ...any, properties: {} as User }).toExtend<TrackInput>()
+  expectTypeOf({ ...any, properties: new Map() }).not.toExtend<TrackInput>()
 })
 
 it('a call needs one of the two ids, a page the userId', () => {
@@ -34,7 +38,8 @@ it('a call needs one of the two ids, a page the userId', () => {
 it('identify takes a part of the traits, and none of another type', () => {
   expectTypeOf({ ...user, traits: { plan: 'pro' } }).toExtend<IdentifyInput<User>>()
   expectTypeOf({ ...user, traits: { plan: 5 } }).not.toExtend<IdentifyInput<User>>()
-  expectTypeOf({ ...user, traits: { any: 5 } }).toExtend<IdentifyInput>()
+  expectTypeOf({ ...user, traits: {} as User | { any: 5 } }).toExtend<IdentifyInput>()
+  expectTypeOf({ ...user, traits: ['a'] }).not.toExtend<IdentifyInput>()
 })
 
 it('a method takes no call of another type', () => {
