@@ -91,10 +91,7 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/^operators\/batchLimits\.ts$/, 'options of batch: batch.test.ts'],
   [/^outbox\/(deliveries|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
   [/^outbox\/stored\.ts$/, 'part of two stores: records.test.ts, postgresOutbox.test.ts'],
-  [
-    /^outbox\/postgres\/(?!postgresOutbox)/,
-    'parts of one outbox: postgresOutbox.test.ts, test/laws/postgres.laws.ts',
-  ],
+  [/^outbox\/postgres\/(?!postgresOutbox)/, 'in postgresOutbox.test.ts and test/laws/postgres.laws.ts'],
   [/^otel\/(metrics|traceContext)\.ts$/, 'parts of one function: telemetry.test.ts'],
   [/^inspector\/(page|story)\.ts$|^outbox\/deadLetters\.ts$/, 'recorder.test.ts, inspector.test.ts'],
   [/^http\/(bareIngestion|bareWebhook|ingestionAnswer|tls)\.ts$/, 'parts of a sink: webhook, ingestion'],

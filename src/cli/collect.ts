@@ -110,10 +110,9 @@ export const collectCommand = async (
   let panel: Inspector | undefined
   let parts: ReadonlyArray<Inspectable> = []
   const show = ({ settings }: Config): void => {
-    const partOf = (name: string) => parts.find((part) => part.name === name)
-    parts = settings.destinations.flatMap(
-      ({ name }) => partOf(name) ?? inspectableOf(collector, name, events) ?? [],
-    )
+    const partOf = (of: string) =>
+      parts.find(({ name }) => name === of) ?? inspectableOf(collector, of, events) ?? []
+    parts = settings.destinations.flatMap(({ name }) => partOf(name))
     panel?.update(...parts)
   }
   show(first)

@@ -331,8 +331,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
     note(`${nothing},${store ? ` and nothing waited in ${place},` : ''} so there was nothing to send`)
   }
-  if (!store && !dead && lost > 0)
-    note(`${String(lost)} not delivered; --dead FILE keeps them, to send again`)
+  if (!store && !dead && lost > 0) note(`${String(lost)} not delivered; --dead FILE keeps them to send again`)
   const readsOn = input.name !== undefined ? ', and reads on from here' : ''
   if (store && waiting > 0) note(`${String(waiting)} wait in ${place}: the same command sends them${readsOn}`)
   if (store && deadCount > 0) {

@@ -30,8 +30,7 @@ const ask = async (link: URL, path: string, signal?: AbortSignal): Promise<Respo
   const answer = await fetch(new URL(path, link), options).catch(() => {
     throw new UsageError(`--inspect-env: nothing answers at ${link.host}: does the command still run?`)
   })
-  if (answer.status === 401)
-    throw new UsageError('--inspect-env: the token is wrong: each run prints another')
+  if (answer.status === 401) throw new UsageError('--inspect-env: the token is wrong: each run has another')
   if (!answer.ok && answer.status !== 404)
     throw new UsageError(`--inspect-env: ${link.host} answered ${String(answer.status)}`)
   return answer

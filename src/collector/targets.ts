@@ -44,15 +44,12 @@ const openTarget = (
   { outbox: outboxFor, ...options }: CheckedCollectorOptions,
   onOutcome: (outcome: DestinationOutcome) => void,
 ): Opened => {
-  const { name, enabled = true, outbox: folder } = settings
+  const { name, sink, sharedSecret, enabled = true, outbox: folder } = settings
   const { outbox } = checkOptions('settings', answerOfHost, { outbox: folder ?? outboxFor?.(name) })
   const all = { ...options, name, ...(outbox && { outbox: ownedBy(name, outbox) }) }
   const hooksOf = webhooksOf(all)
   const hooks = settings.sink === undefined ? hooksOf(settings) : []
-  const make: Parameters<typeof openDestination>[0] =
-    settings.sink === undefined
-      ? () => urlsSink(hooks, all)
-      : ownSink(settings.sink, settings.sharedSecret, all)
+  const make = sink === undefined ? () => urlsSink(hooks, all) : ownSink(sink, sharedSecret, all)
   const tell = (outcome: DestinationOutcome['outcome']): void => onOutcome({ destination: name, outcome })
   const destination = openDestination(make, enabled, all, tell)
   const prepare: Opened['prepare'] = (next) => {

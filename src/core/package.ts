@@ -1,3 +1,5 @@
+import { valueOr } from './either.ts'
+
 /** The version of this package. A test compares it with package.json. */
 export const version = '0.1.0'
 
@@ -13,7 +15,8 @@ export const nodeCrypto = () => (loaded ??= loadCrypto())
  * address on the machine of the build.
  */
 export const loadPackage = (name: string): unknown => {
-  const bundle = typeof __filename === 'string' ? __filename : undefined
+  // Not by `typeof`: webpack answers that at the build, and leaves a name that is not there.
+  const bundle = valueOr(undefined, () => __filename)
   // The type does not know of bundles.
   const here = (import.meta.url as string | undefined) ?? bundle
   const { createRequire } = process.getBuiltinModule('node:module')

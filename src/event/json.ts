@@ -195,9 +195,7 @@ const whyUnfit = (value: object): string | undefined => {
   if (isMap(value)) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
   if (isSet(value)) return 'is a Set, which JSON cannot hold: use an array'
   if (isDate(value) && Number.isNaN(value.getTime())) return 'is an invalid Date'
-  return isOpaque(value)
-    ? 'has no fields, so JSON would write {}: give it a toJSON, or a plain object'
-    : undefined
+  return isOpaque(value) ? 'has no fields, so JSON would write {}: give a plain object, or toJSON' : undefined
 }
 
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>

@@ -49,9 +49,7 @@ const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArra
   const names = sinks.map((sink) => sink.name)
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice === undefined) return names
-  throw new TypeError(
-    `${called}: two sinks have the name ${twice}: give each its own, failures are remembered by it`,
-  )
+  throw new TypeError(`${called}: two sinks have the name ${twice}: give each a name of its own`)
 }
 
 const contentOf = (verdict?: Verdict) => verdict && (isRight(verdict) ? verdict.right : verdict.left)

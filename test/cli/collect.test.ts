@@ -6,11 +6,7 @@ import { configFile, headrace, linesOf, receiverOf, recordsOf, scratch, start, s
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
 
-const opened = async (
-  script?: Parameters<typeof receiverOf>[0],
-  flags: ReadonlyArray<string> = [],
-  isTTY = false,
-) => {
+const opened = async (script?: Parameters<typeof receiverOf>[0], flags: string[] = [], isTTY = false) => {
   const receiver = await receiverOf(script)
   const webhooks = [{ url: receiver.url }]
   const file = configFile({

@@ -50,7 +50,7 @@ it('2: the token or the link is wrong, or it is no inspector', async () => {
   const { link } = await inspected(url)
   const other = await served((_, response) => response.end('no\n'))
   const faults: ReadonlyArray<readonly [string, string]> = [
-    [`${link}x`, 'the token is wrong: each run prints another'],
+    [`${link}x`, 'the token is wrong: each run has another'],
     ['http://127.0.0.1:9/', 'names a variable without a link'],
     ['', 'names a variable of the environment that is empty'],
     [`${other}#t=x`, `${new URL(other).host} is no inspector`],

@@ -22,7 +22,7 @@ describe('what send prints, and its exit code', () => {
       3,
       'headrace: http://127.0.0.1:PORT/  1 attempt succeeded, 1 failed',
       'headrace: read 2 · delivered 1 · rejected 1',
-      'headrace: 1 not delivered; --dead FILE keeps them, to send again',
+      'headrace: 1 not delivered; --dead FILE keeps them to send again',
     ])
   })
 

@@ -121,12 +121,8 @@ const answering =
 
 const failed = (code: string): Error => Object.assign(new Error('no'), { code })
 
-const ask = (
-  lookup: Lookup,
-  all: boolean,
-  egress: 'network' | 'public' = 'public',
-): Promise<ReadonlyArray<unknown>> =>
-  new Promise((resolve) =>
+const ask = (lookup: Lookup, all: boolean, egress: 'network' | 'public' = 'public') =>
+  new Promise<ReadonlyArray<unknown>>((resolve) =>
     guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => resolve(answer)),
   )
 

@@ -31,10 +31,8 @@ itCatches<OpenClient>('a client', ownClientLaws, {
   })),
   'time: it gives a request too much time': withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 })),
   'time: it has no deadline': withOptions(() => ({ retry: capDelay(2_000)(exponential({ base: 100 })) })),
-  'wait: it ignores a Retry-After': answering((verdict) =>
-    verdict._tag === 'Left' && verdict.left._tag === 'Retryable'
-      ? left(retryable(verdict.left.reason))
-      : verdict,
+  'wait: it ignores a Retry-After': answering((given) =>
+    given._tag === 'Left' && given.left._tag === 'Retryable' ? left(retryable(given.left.reason)) : given,
   ),
   'alone: it divides no batch': answering((verdict) =>
     verdict._tag === 'Left' && verdict.left._tag === 'Refused' ? left(refused('whole')) : verdict,

@@ -27,8 +27,7 @@ const ofItsOwn = (each: DestinationOutcome): DestinationOutcome => {
 
 itCatches<CreateCollector>('a collector', collectorLaws, {
   'C1: it tells only the first source of a deletion': changed(({ requestDeletion }) => ({
-    requestDeletion: (userId, { sources = [] } = {}) =>
-      requestDeletion(userId, { sources: sources.slice(0, 1) }),
+    requestDeletion: (user, { sources = [] } = {}) => requestDeletion(user, { sources: sources.slice(0, 1) }),
   })),
   'C2: it counts nothing as unrouted': changed(({ stats }) => ({
     stats: () => ({ ...stats(), unrouted: 0 }),

@@ -1,11 +1,11 @@
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { deliver, failover, lift, onlyAttempt, refused, retryable, sink } from '../../src/index.ts'
-import { systemClock, bodyOf, type Clock, type Failure, type Handler, type Receipt } from '../../src/index.ts'
+import { systemClock, bodyOf, type Clock, type Failure, type Handler } from '../../src/index.ts'
 import type { Sink, SinkOptions, Verdict, WaitOptions, Payload } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
@@ -253,9 +253,7 @@ test('types: the item is inferred, and a forgotten return does not compile', () 
   const kafka = sink('kafka', (p: Payload<Event>, { signal }) => producer.send(bodyOf(p, 0), { signal }))
   expectTypeOf(kafka).toEqualTypeOf<Sink<Payload<Event>>>()
 
-  sink('either', async (n: number): Promise<Either<Failure, Receipt>> =>
-    n > 0 ? delivered : left(refused('no')),
-  )
+  sink('either', async (n: number): Promise<Verdict> => (n > 0 ? delivered : left(refused('no'))))
   // @ts-expect-error a delivery without an end would count as delivered
   sink('forgotten', (p: Payload<Event>, { signal }) => {
     void producer.send(bodyOf(p, 0), { signal })

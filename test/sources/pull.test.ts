@@ -84,11 +84,8 @@ it('reports an error of return, and an item or an error that came after the unsu
     answer(step())
     await turns()
   }
-  const stopped = pull(
-    source,
-    (items$) => concat(items$.pipe(takeUntil(timer(0))), NEVER),
-    options,
-  ).subscribe()
+  const untilNext = (items$: Observable<string>) => concat(items$.pipe(takeUntil(timer(0))), NEVER)
+  const stopped = pull(source, untilNext, options).subscribe()
   await all(timer(5))
   answer({ done: false, value: 'pending' })
   await turns()
