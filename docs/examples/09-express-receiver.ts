@@ -13,7 +13,7 @@ app.post('/hook', express.raw({ type: () => true }), (request, response) => {
   const verified = verifyRaw(SECRETS, body, request.headers['x-signature'])
   if (verified._tag === 'Left') {
     console.log(verified.left.reason) // `explanation` is for your log, not for the answer
-    response.sendStatus(401)
+    response.sendStatus(verified.left.status)
     return
   }
   const { type, messageId } = JSON.parse(body.toString()) as { type: string; messageId: string }

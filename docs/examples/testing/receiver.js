@@ -6,7 +6,7 @@ export const ourReceiver = (secret) => {
   const app = express()
   app.post('/hook', express.raw({ type: () => true, limit: '1mb' }), (request, response) => {
     const verified = verifyRaw(secret, request.body, request.headers['x-signature'])
-    response.sendStatus(verified._tag === 'Right' ? 204 : 401)
+    response.sendStatus(verified._tag === 'Right' ? 204 : verified.left.status)
   })
   return app
 }
