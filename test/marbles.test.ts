@@ -12,9 +12,8 @@ import { scriptedSink, virtualClock, type VirtualClock } from '../src/testing/in
 import { diagrams, draw, marksOf, type Diagram, type Mark } from '../docs/marbles/draw.js'
 
 test.each(diagrams())('$name.svg is drawn from marbles.txt: npm run docs:marbles', (diagram) => {
-  expect(readFileSync(new URL(`../docs/marbles/${diagram.name}.svg`, import.meta.url), 'utf8')).toBe(
-    draw(diagram),
-  )
+  const file = new URL(`../docs/marbles/${diagram.name}.svg`, import.meta.url)
+  expect(readFileSync(file, 'utf8')).toBe(draw(diagram))
 })
 
 /** A sink that answers as its row says, and its row as it came to be. */

@@ -9,7 +9,7 @@ const seen = new Set<string>() // a table with a unique key, in production
 
 const app = express()
 app.post('/hook', express.raw({ type: () => true }), (request, response) => {
-  const body: Buffer = request.body
+  const body: Buffer | string = request.body ?? '' // undefined if the request has none
   const verified = verifyRaw(SECRETS, body, request.headers['x-signature'])
   if (verified._tag === 'Left') {
     console.log(verified.left.reason) // `explanation` is for your log, not for the answer

@@ -118,10 +118,8 @@ export const collectCommand = async (
   show(first)
   // With a terminal, SIGHUP says that it was closed.
   const isService = !err.isTTY && !out.isTTY && host.stdin.isTTY !== true
-  const stop = stopSignals(
-    host,
-    isService ? reloading(collector, first, config, output, terminal, show) : undefined,
-  )
+  const reload = isService ? reloading(collector, first, config, output, terminal, show) : undefined
+  const stop = stopSignals(host, reload)
   const answer: RequestListener = (request, response) => {
     const isReadiness = request.url === '/readyz'
     if (isReadiness || request.url === '/healthz')

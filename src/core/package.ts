@@ -15,7 +15,7 @@ export const nodeCrypto = () => (loaded ??= loadCrypto())
  * address on the machine of the build.
  */
 export const loadPackage = (name: string): unknown => {
-  // Not by `typeof`: webpack answers that at the build, and leaves a name that is not there.
+  // Not by `typeof`, which webpack replaces; an ES module lacks the name.
   const bundle = valueOr(undefined, () => __filename)
   // The type does not know of bundles.
   const here = (import.meta.url as string | undefined) ?? bundle

@@ -300,8 +300,11 @@ export const allows = (integrations: Integrations | undefined, destinationName: 
   return !Object.hasOwn(integrations, 'All') || integrations['All'] !== false
 }
 
+/** A list, `Map` or `Set`, a promise that was not awaited, or a `Date` has one of these. */
+type NoData = 'then' | 'getTime' | typeof Symbol.iterator
+
 /** Free data, also of an interface: anything that JSON can hold. It is checked and copied with the call. */
-export type Data = Readonly<Record<string, unknown>> | (object & { readonly [Symbol.iterator]?: never })
+export type Data = Readonly<Record<string, unknown>> | (object & Readonly<Partial<Record<NoData, never>>>)
 
 /** Members that a call may leave out, or write in another form. */
 interface Loose {

@@ -33,10 +33,10 @@ export interface RequestOptions {
   /** Requests at a time, each on its own connection; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number
   /**
-   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of
-   * headrace's own. It connects by itself, so `egress` is checked for the text of the URL only, and not for
-   * the addresses that its name has; `tls` and `connectWithin` cannot be given; undici's own limits of time
-   * apply too. It is not closed with the sink.
+   * A Dispatcher of undici 7 or later, such as a ProxyAgent, in place of connections of headrace's own. It
+   * connects by itself, so `egress` is checked for the text of the URL only, and not for the addresses that
+   * its name has; `tls` and `connectWithin` cannot be given beside it; its own limits of time apply too. It
+   * is of the host, who bounds its connections and closes it.
    */
   readonly dispatcher?: Dispatcher
 }

@@ -53,6 +53,7 @@ const network: Readonly<Record<string, string>> = {
   EPROTO: NOT_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
+  UND_ERR_ABORTED: 'the proxy, or the dispatcher of the host, refused the connection',
   [NOT_HTTP]: NO_HTTP,
   // A failed check of undici: an answer after a 101, or with status 000.
   ERR_ASSERTION: NO_HTTP,
@@ -83,7 +84,8 @@ const meanings = new Map<string, Refused | Retryable>()
  * the request.
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
-  const given = codeOf(error)
+  // A proxy that wants a password has the code of a request that cannot be written.
+  const given = error.message.startsWith('Proxy Auth') ? 'UND_ERR_ABORTED' : codeOf(error)
   const code = error.name === 'HTTPParserError' || given.startsWith(NOT_HTTP) ? NOT_HTTP : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`

@@ -43,7 +43,7 @@ const isReadable = (tls: TlsOptions): boolean => valueOr(undefined, () => makeCo
 
 const pem: Option<Pem> = option('PEM', (it) => {
   if (typeof it !== 'string' && !(it instanceof Uint8Array)) return left('must be text or bytes in PEM form')
-  return pemBytes(it).includes('-----BEGIN ') ? right(it) : left('must hold a PEM file, not its name')
+  return pemBytes(it).includes('-----BEGIN ') ? right(it) : left('must be PEM text, not the name of a file')
 })
 
 /** Node accepts an authority that it cannot read, and then trusts nothing: as `cert` it is refused. */

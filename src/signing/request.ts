@@ -138,6 +138,7 @@ export interface VerifyRequestOptions {
 }
 
 const ONE_MEBIBYTE = 1_048_576
+const WRONG_BOUND = 'verifyRequest: maxBytes and tolerance must be numbers from 0'
 
 /**
  * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a
@@ -165,6 +166,8 @@ export const verifyRequest = async (
   const { standardSecrets, migrating, tolerance = 300_000, now = machineNow, ...others } = keys
   const { secrets: own, ...misspelt } = others
   refuseUnknown('key', misspelt, 'secrets, standardSecrets, migrating, tolerance, now')
+  for (const bound of [maxBytes, tolerance] as ReadonlyArray<unknown>)
+    if (typeof bound !== 'number' || !(bound >= 0)) throw new TypeError(WRONG_BOUND)
   try {
     const header = (name: string): unknown =>
       isWebRequest(request) ? request.headers.get(name) : request.headers[name]

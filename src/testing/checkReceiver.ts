@@ -81,9 +81,8 @@ const post = ({ url, headers, tls }: CheckedUrl, { request, expect }: ReceiverVe
       cancel()
       outgoing.destroy()
     }
-    const cancel = systemClock.schedule(expect.withinMs, () =>
-      end(`no answer within ${String(expect.withinMs)} ms`),
-    )
+    const late = (): void => end(`no answer within ${String(expect.withinMs)} ms`)
+    const cancel = systemClock.schedule(expect.withinMs, late)
     outgoing.on('response', ({ statusCode }) => end(String(statusCode), statusCode))
     outgoing.on('error', (error) => {
       const { reason, detail = reason } = failureOf(error, true)

@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { Agent, MockAgent } from 'undici'
+import { Agent, MockAgent, errors } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refused } from '../../src/index.ts'
 import { createClient } from '../../src/client/index.ts'
@@ -57,8 +57,11 @@ describe('a dispatcher of the host', () => {
     next(agent).reply(410)
     const hook = hookOver(agent)
     expect((await deliverOnce(hook, payload)).verdicts).toEqual([left(refused('status', { status: 410 }))])
-    next(agent).replyWithError(new Error('proxy is down'))
-    expect((await deliverOnce(hook, payload)).verdicts).toMatchObject([left({ _tag: 'Retryable' })])
+    const wantsPassword = new errors.InvalidArgumentError('Proxy Authentication Required (407)')
+    for (const error of [new Error('proxy is down'), wantsPassword]) {
+      next(agent).replyWithError(error)
+      expect((await deliverOnce(hook, payload)).verdicts).toMatchObject([left({ _tag: 'Retryable' })])
+    }
   })
 
   it('is not closed with the sink, which aborts what was cancelled or is under way', async () => {

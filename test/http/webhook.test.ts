@@ -302,7 +302,7 @@ describe('wrong options of a webhook', () => {
     })
     for (const part of [
       ...['url must begin with http', 'headers.Host belongs', 'headers.X-A must be visible'],
-      ...['secret must not begin or end with white space', 'tls.cert must hold'],
+      ...['secret must not begin or end with white space', 'tls.cert must be PEM'],
       ...['egress.allow[0] must be', 'connections must be', 'connectWithin must be'],
       ...['messageIdHeader belongs', 'userAgent must not be empty'],
     ])

@@ -170,7 +170,7 @@ describe('a folder', () => {
     const fault = faultOf(where(path))
     expect(fault?.reason).toBe('noAccess')
     expect(fault?.message).toContain(
-      `the folder ${where(path)} of the outbox cannot be used: make it writable; is the disk read-only?`,
+      `the folder ${where(path)} of the outbox cannot be used: let this user make, read and write it`,
     )
   })
 

@@ -78,7 +78,6 @@ describe('verifyRequest on a node server', () => {
     ['an empty body', { ...signedWith(signatureOf('s', '')), parts: [''] }, undefined, { text: '' }],
     ['a body of exactly the bound', {}, size, { text }],
     ['a body of one byte more', {}, size - 1, { reason: 'tooLarge', status: 413 }],
-    ['a bound that is no number', {}, NaN, { reason: 'tooLarge' }],
   ])('answers to %s', async (_, sent, maxBytes, expected) => {
     const answer = await received(sent, maxBytes === undefined ? {} : { maxBytes })
     expect(answer._tag === 'Left' ? answer.left : answer.right).toMatchObject(expected)

@@ -1,11 +1,12 @@
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
-import { lastValueFrom, Observable, of, take } from 'rxjs'
+import { Observable, of, take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Verdict, Payload } from '../../src/index.ts'
 import { onlyAttempt, sink, withConcurrency, withTimeout, type Layer, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { collectGarbage } from '../support/check.ts'
+import { deliverOnce } from './deliverOnce.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
 
@@ -24,9 +25,7 @@ test('drops the queue of a key when it is empty', async () => {
   )
   const keys = await (async () => {
     const items = [{ key: {} }, { key: {} }]
-    const verdicts = items.map((item) =>
-      lastValueFrom(keyed.deliver(item, onlyAttempt), { defaultValue: undefined }),
-    )
+    const verdicts = items.map((item) => deliverOnce(keyed, item))
     keyed
       .deliver({ key: items[0]?.key ?? {} }, onlyAttempt)
       .subscribe()

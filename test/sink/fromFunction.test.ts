@@ -83,10 +83,8 @@ describe('the answer of an HTTP client', () => {
     async (_, post) => {
       const receiver = await receiverOf(() => ({ do: 'hugeBody', code: 503, bytes: 300_000 }))
       const posting = sink('mine', () => post(receiver.url))
-      for (let n = 0; n < 3; n++)
-        expect((await deliverOnce(posting, 1)).verdicts).toMatchObject([
-          { left: { _tag: 'Retryable', status: 503 } },
-        ])
+      const left = { _tag: 'Retryable', status: 503 }
+      for (let n = 0; n < 3; n++) expect((await deliverOnce(posting, 1)).verdicts).toMatchObject([{ left }])
       await expect.poll(receiver.connections, { timeout: 20_000 }).toBe(0)
     },
   )

@@ -134,7 +134,7 @@ const isFull = (error: unknown): boolean =>
 
 const systemError = (path: string, error: unknown): OutboxError => {
   if (isFull(error)) return noSpace(path)
-  const message = `the folder ${path} of the outbox cannot be used: make it writable; is the disk read-only?`
+  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it`
   return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
 }
 

@@ -152,9 +152,8 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
             reach('the sink throws')
             throw new Error('the sink throws')
           }
-          return deliver(item, attempt).pipe(
-            tap((verdict) => note({ what: 'verdict', items, sink: name, verdict })),
-          )
+          const noted = tap((verdict: Verdict) => note({ what: 'verdict', items, sink: name, verdict }))
+          return deliver(item, attempt).pipe(noted)
         }),
     }
   }
