@@ -32,10 +32,10 @@ export const decide = <A>(
   random: Random,
 ): Ack<A> | Again<A> => {
   const { id, item, progress } = entry
-  // An attempt without a request is not counted, and before the first request the deadline does not run.
+  // An attempt without a request is not counted, and before the first request no limit counts.
   const isHeld = verdict._tag === 'Left' && !wasStarted(verdict.left)
   const isUnstarted = isHeld && entry.firstAttemptAt === undefined
-  const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
+  const firstAttemptAt = isUnstarted ? Infinity : (entry.firstAttemptAt ?? startedAt)
   const past = isHeld && progress !== undefined ? { ...progress, attempts: progress.attempts - 1 } : progress
   const next = step(retry, item, past, firstAttemptAt, verdict, at, random)
   if (next._tag !== 'Wait') return { entry, outcome: next }

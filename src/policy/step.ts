@@ -117,7 +117,7 @@ const next = (
  *   that is at or after `firstAttemptAt` + deadline, or if the retries are used up, the item expires now.
  *
  * @param progress the last answer of `step`; undefined after the first attempt
- * @param firstAttemptAt the start of the first attempt, milliseconds since 1970
+ * @param firstAttemptAt milliseconds since 1970; `Infinity` before the first request: no limit counts then
  * @param now the time of the verdict, whole milliseconds since 1970
  */
 export const step = <A>(
@@ -136,7 +136,7 @@ export const step = <A>(
   if (!isRetryable(failure)) return rejected(item, attempts, failure)
   const { retries, within, obeysRetryAfter } = limitsOf(policy)
   const { due, because } = next(policy, obeysRetryAfter, attempts, failure, now, random)
-  if (attempts > retries || due >= firstAttemptAt + within) {
+  if (firstAttemptAt < Infinity && (attempts > retries || due >= firstAttemptAt + within)) {
     const limit = attempts > retries ? 'attempts' : 'deadline'
     return expired(item, expiredFailure(attempts, firstAttemptAt, failure, limit))
   }

@@ -37,10 +37,10 @@ interface KeyQueue<A> extends Reported<A> {
 }
 
 const startWaiting = <A>(queue: KeyQueue<A>, mustRest: () => boolean): void => {
-  while (queue.running < queue.concurrency && !queue.isResting) {
+  for (let started = 0; queue.running < queue.concurrency && !queue.isResting; started++) {
     const next = queue.waiting.oldest()
     if (next === undefined) break
-    if (queue.running > 0 && mustRest()) {
+    if (started > 0 && mustRest()) {
       queue.isResting = true
       nextTurn(() => {
         queue.isResting = false

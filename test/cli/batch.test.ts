@@ -6,10 +6,9 @@ import { headrace, linesOf, receiverOf, recordsOf, scratch, served, steady, trac
 const env = { WRITE_KEY: 'wk-1', EMPTY: '' }
 const key = ['--write-key-env', 'WRITE_KEY']
 
+const NAME = /"event":"(\w+)"/g
 const membersOf = (receiver: Receiver): ReadonlyArray<ReadonlyArray<string>> =>
-  receiver.received.map(({ body }) =>
-    Array.from(String(body).matchAll(/"event":"(\w+)"/g), ([, event = '']) => event),
-  )
+  receiver.received.map(({ body }) => Array.from(String(body).matchAll(NAME), ([, event = '']) => event))
 
 const tracks = (count: number): string => Array.from({ length: count }, (_, at) => track(`e${at}`)).join('')
 

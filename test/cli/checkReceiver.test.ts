@@ -71,7 +71,6 @@ it.each([
   )
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(`headrace check-receiver: ${message}`)
-  expect((await headrace(['check-receiver', 'http://a.example'], { env })).stderr).toContain(
-    '--secret-env is missing',
-  )
+  const unset = await headrace(['check-receiver', 'http://a.example'], { env })
+  expect(unset.stderr).toContain('--secret-env is missing')
 })

@@ -35,9 +35,8 @@ it('the whole service: a client posts batches, a collector forwards them, a rece
   expect(accepted).toBeGreaterThan(300)
   signal()
   const { code, stdout, stderr } = await ended
-  const received = new RegExp(`received ${accepted} \\(0 refused\\) · wanted by no destination (\\d+)`).exec(
-    stderr,
-  )
+  const account = new RegExp(`received ${accepted} \\(0 refused\\) · wanted by no destination (\\d+)`)
+  const received = account.exec(stderr)
   const forwarded = accepted - Number(received?.[1])
   expect(stderr).toContain(`hooks: accepted ${forwarded} · delivered ${forwarded}`)
   expect(receiver.received.length).toBe(forwarded)

@@ -25,11 +25,10 @@ it('says what a file that is right holds', async () => {
 })
 
 it('names what looks like an oversight, and takes it', async () => {
+  const url = 'http://a.example/hook?token=hunter2'
   const { code, stderr } = await check({
     sources: ['web', 'app'].map((id) => ({ id, writeKey: id })),
-    destinations: [
-      { name: 'hooks', sources: ['web'], webhooks: [{ url: 'http://a.example/hook?token=hunter2' }] },
-    ],
+    destinations: [{ name: 'hooks', sources: ['web'], webhooks: [{ url }] }],
   })
   expect(linesOf(stderr).map((line) => line.replace('headrace check: ', ''))).toEqual([
     'no destination is connected to the source app: its events go nowhere',

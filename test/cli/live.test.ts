@@ -139,7 +139,6 @@ test('stopping counts down on a screen, and is one line elsewhere', async () => 
   const pipe = screenOf(false)
   drawStopping(terminalOf(pipe, 'never'), 15_000, () => 3, clock)
   expect(clock.pending()).toBe(0)
-  expect(pipe.stderr.read()).toBe(
-    'headrace: Press Ctrl-C again to quit now. Stopping: 3 waiting, at most 15s.\n',
-  )
+  const said = 'headrace: Press Ctrl-C again to quit now. Stopping: 3 waiting, at most 15s.\n'
+  expect(pipe.stderr.read()).toBe(said)
 })

@@ -137,9 +137,8 @@ describe('--dead', () => {
     expect((await headrace(['send', dead, '--to', receiver.url])).code).toBe(0)
     const bodies = receiver.received.map(({ body }) => JSON.parse(body.toString()) as unknown)
     expect(bodies).toHaveLength(2)
-    expect(bodies).toContainEqual(
-      expect.objectContaining({ 'Previous ID': 'a', 'User ID': 'b', messageId: 'm-2' }),
-    )
+    const merged = { 'Previous ID': 'a', 'User ID': 'b', messageId: 'm-2' }
+    expect(bodies).toContainEqual(expect.objectContaining(merged))
     expect(bodies).toContainEqual(expect.objectContaining({ ...more, messageId: 'm-1' }))
   })
 

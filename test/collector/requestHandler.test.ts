@@ -131,11 +131,8 @@ describe.each(['listener', 'handle'] as const)('requests to %s', (mount) => {
     for (const each of wrongRequests) {
       const { what, path = '/v1/batch', method, headers, body, status, reason, answers } = each
       const reply = await post(url + path, body, headers, method)
-      expect([what, reply.status, JSON.stringify(reply.body)]).toEqual([
-        what,
-        status,
-        expect.stringContaining(reason),
-      ])
+      const said = [what, reply.status, JSON.stringify(reply.body)]
+      expect(said).toEqual([what, status, expect.stringContaining(reason)])
       expect(reply.body).toMatchObject({ ok: false })
       expect(reply.headers.get('content-type')).toBe('application/json')
       for (const [name, value] of Object.entries(answers ?? {})) expect(reply.headers.get(name)).toBe(value)

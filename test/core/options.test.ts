@@ -68,10 +68,8 @@ describe('decodeOptions', () => {
   })
 
   it('applies the rule of a list or a record only to values that are right by themselves', () => {
-    const same = { url: 'x' }
-    expect(faultsOf(options, { name: 'a', hooks: [same, same] })).toStrictEqual([
-      'hooks[1].url is that of hooks[0]',
-    ])
+    const twice = { name: 'a', hooks: [{ url: 'x' }, { url: 'x' }] }
+    expect(faultsOf(options, twice)).toStrictEqual(['hooks[1].url is that of hooks[0]'])
     const least = strict({ min: wholeNumber('', 0), max: wholeNumber('', 0) }, ({ min, max }) =>
       min > max ? [{ path: 'max', message: 'must not be below min' }] : [],
     )

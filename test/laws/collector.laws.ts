@@ -214,9 +214,8 @@ const model = (given: World) => {
       return enabled.has(act.name)
     }
     if ('sources' in act) {
-      const deliveries = act.sources.flatMap((source) =>
-        enabledFor(source).map((each) => ['delete', each] as const),
-      )
+      const deletes = (source: string) => enabledFor(source).map((each) => ['delete', each] as const)
+      const deliveries = act.sources.flatMap(deletes)
       if (!store(deliveries)) return 'Full'
       counts.deletions += deliveries.length
       return deliveries.length

@@ -119,9 +119,8 @@ export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<Law> => [
     fc.tuple(filled, fc.nat(), badLines),
     async ([asked, where, line]) => {
       const index = where % asked.values.length
-      const { bytes, lines } = written(asked, (json, i) =>
-        i === index ? Buffer.from(line, 'latin1') : asIs(json),
-      )
+      const wrong = Buffer.from(line, 'latin1')
+      const { bytes, lines } = written(asked, (json, i) => (i === index ? wrong : asIs(json)))
       const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
       const bad = all[index]
       holds(bad?._tag === 'Left' && bad.left.line === lines[index]?.line, 'the bad line is not on the left')

@@ -77,12 +77,10 @@ describe('what throws costs one item', () => {
 
 it('infers what comes out', () => {
   expectTypeOf(of(1).pipe(validate(Event))).toEqualTypeOf<ObservableEither<Refusal, Event>>()
-  expectTypeOf(of(1).pipe(validate(t.type({ a: t.string })))).toEqualTypeOf<
-    ObservableEither<Refusal, { a: string }>
-  >()
-  expectTypeOf(of(1).pipe(validate(t.union([t.string, t.number])))).toEqualTypeOf<
-    ObservableEither<Refusal, string | number>
-  >()
+  const typed = of(1).pipe(validate(t.type({ a: t.string })))
+  expectTypeOf(typed).toEqualTypeOf<ObservableEither<Refusal, { a: string }>>()
+  const either = of(1).pipe(validate(t.union([t.string, t.number])))
+  expectTypeOf(either).toEqualTypeOf<ObservableEither<Refusal, string | number>>()
   // @ts-expect-error a codec that wants a string cannot take just anything
   validate(new t.Type<number, string, string>('N', t.number.is, (input) => t.success(Number(input)), String))
 })

@@ -1,9 +1,20 @@
+import { left } from 'fp-ts/lib/Either.js'
 import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
 import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
+import { decide } from '../../src/outbox/decide.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
-import { both, deadline, exponential } from '../../src/policy/index.ts'
+import { newEntry } from '../../src/outbox/outbox.ts'
+import { both, deadline, exponential, limitRetries, respectRetryAfter } from '../../src/policy/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+
+it.each([limitRetries(0), deadline(1_000)])('%j ends no item before its first request', (retry) => {
+  const policy = both(retry, respectRetryAfter)
+  const after = (reason: 'held' | 'status') =>
+    decide(policy, newEntry('1', 'a'), 7, left(retryable(reason, { notBefore: 5_000 })), 8, () => 0)
+  expect(after('held')).toMatchObject({ attempts: 0, wait: { due: 5_000 } })
+  expect(after('status')).toMatchObject({ outcome: { _tag: 'Expired' } })
+})
 
 const none$: ObservableEither<never, string> = EMPTY
 

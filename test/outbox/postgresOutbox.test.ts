@@ -332,9 +332,8 @@ describe('PostgreSQL', async () => {
   ])('%s cost repeats, and no item', { timeout: 60_000 }, async (_, least, fault) => {
     const server = Number(new URL(url).port)
     let isOpen = false
-    const proxy = await cuttingProxy(server, () =>
-      isOpen && least > 0 ? 100 + Math.random() * 8_000 : Infinity,
-    )
+    const cutAfter = () => (isOpen && least > 0 ? 100 + Math.random() * 8_000 : Infinity)
+    const proxy = await cuttingProxy(server, cutAfter)
     const through = new pg.Pool({
       connectionString: url.replace(String(server), String(proxy.port)),
       max: 6,

@@ -73,10 +73,9 @@ describe('the types hold', () => {
   test('which is seen if they do not', async () => {
     const wrong = "import { deliver } from 'headrace'\nexport const text: string = deliver\n"
     writeFileSync(`${scratch}/wrong.ts`, wrong)
+    const fault = /^wrong\.ts\(2,14\): error TS2322/
     for (const typescript of versions)
-      expect(await compile({ typescript, ...exact }, ['wrong.ts'], true)).toMatch(
-        /^wrong\.ts\(2,14\): error TS2322/,
-      )
+      expect(await compile({ typescript, ...exact }, ['wrong.ts'], true)).toMatch(fault)
   })
 })
 

@@ -109,9 +109,8 @@ describe('verifyRequest on a node server', () => {
         sender?.destroy()
       }).then((port) => {
         sender = connect(port, '127.0.0.1')
-        sender.write(
-          `POST / HTTP/1.1\r\nHost: x\r\nX-Signature: ${'a'.repeat(40)}\r\nContent-Length: 9\r\n\r\n{`,
-        )
+        const head = `POST / HTTP/1.1\r\nHost: x\r\nX-Signature: ${'a'.repeat(40)}\r\nContent-Length: 9`
+        sender.write(`${head}\r\n\r\n{`)
       })
     })
     expect(answer).toMatchObject({ left: { reason: 'unreadable', status: 500 } })

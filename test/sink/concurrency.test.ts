@@ -1,12 +1,13 @@
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
-import { Observable, of, take } from 'rxjs'
+import { Observable, of, Subject, take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Verdict, Payload } from '../../src/index.ts'
 import { onlyAttempt, sink, withConcurrency, withTimeout, type Layer, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { collectGarbage } from '../support/check.ts'
-import { deliverOnce } from './deliverOnce.ts'
+import { concurrencyLayer } from '../../src/sink/concurrency.ts'
+import { deliverOnce, hear } from './deliverOnce.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
 
@@ -36,6 +37,21 @@ test('drops the queue of a key when it is empty', async () => {
   await collectGarbage()
   expect(keys.map((key) => key.deref())).toEqual([undefined, undefined])
   expect(keyed.name).toBe('inner')
+})
+
+test('deliveries that end at once start in several turns of the event loop, if asked for', async () => {
+  const first = new Subject<Verdict>()
+  const slow = (): Observable<Verdict> => {
+    const until = performance.now() + 30
+    while (performance.now() < until) continue
+    return of(taken)
+  }
+  const inner: Sink<number> = { ...sink('inner', () => taken), deliver: (n) => (n === 0 ? first : slow()) }
+  const limited = concurrencyLayer<number>({ concurrency: 1 }, () => undefined)(inner)
+  const [, ...behind] = [0, 1, 2, 3].map((n) => hear(limited, n))
+  first.complete()
+  expect(behind.map(({ told }) => told.length)).toEqual([2, 2, 0])
+  await expect.poll(() => behind[2]?.told).toEqual([taken, 'complete'])
 })
 
 test('a waiting delivery that its own verdict cancels frees its place once', () => {

@@ -22,9 +22,8 @@ const said = async (...chunks: ReadonlyArray<Chunk>): Promise<ReadonlyArray<unkn
   )
 
 it('names the fault and its place', async () => {
-  expect(
-    await said('{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n', Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100)),
-  ).toEqual([
+  const lines = '{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n'
+  expect(await said(lines, Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100))).toEqual([
     { a: 1 },
     'line 2: not JSON at character 6',
     'line 4: not JSON at character 4',
