@@ -77,10 +77,9 @@ const tracked = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z']
   .filter((path) => path !== '')
 const INDEX = /(^|\/)index\.ts$/
 type Files = Readonly<Record<string, string>>
+const textOf = (at: string) => readFileSync(`${root}${at}`, 'utf8')
 const read = (pattern: RegExp): Files =>
-  Object.fromEntries(
-    tracked.filter((at) => pattern.test(at)).map((at) => [at, readFileSync(`${root}${at}`, 'utf8')]),
-  )
+  Object.fromEntries(tracked.filter((at) => pattern.test(at)).map((at) => [at, textOf(at)]))
 const src: Files = Object.fromEntries(Object.entries(read(/^src\//)).map(([at, text]) => [at.slice(4), text]))
 
 /** Files of src without a test of their name. */

@@ -69,9 +69,8 @@ type Signs = Observable<Either<string, string>>
 const sleep = (clock: Clock, ms: number) => new Promise<void>((done) => clock.schedule(ms, done))
 const CLOSED_BY: Readonly<Record<string, string>> = { count: 'X', delay: 'Y', end: 'Z' }
 
-const OPERATORS: Readonly<
-  Record<string, (in$: Signs, clock: Clock, sink: Sink<string>) => Observable<string>>
-> = {
+type Drawn = (in$: Signs, clock: Clock, sink: Sink<string>) => Observable<string>
+const OPERATORS: Readonly<Record<string, Drawn>> = {
   filterRight: (in$) =>
     in$.pipe(
       filterRight((item) => item === 'b'),

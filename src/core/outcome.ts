@@ -192,8 +192,7 @@ export const isEither = (value: unknown): value is Either<unknown, unknown> =>
 export const assertEither = (operator: string, each: unknown): void => {
   if (isEither(each)) return
   throw new TypeError(
-    `${operator}: expected an Either, got ${kindOf(each)}: put validate() before it, or lift() ` +
-      'for plain values',
+    `${operator}: expected an Either, got ${kindOf(each)}: put validate() or lift() before it`,
   )
 }
 

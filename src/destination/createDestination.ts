@@ -129,14 +129,14 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const { sink, exchange, stop } = makeReceivers()
+  const { sink, exchange, heldUntil, stop } = makeReceivers()
   const work = relay<Payload<Event>>({
     retry,
     clock,
     random,
     sink,
     outbox,
-    shape: one(maxInFlight),
+    shape: one(maxInFlight, heldUntil),
     name: from,
     onEvent,
     // The counts of each URL and `attempts$` listen to attempts.
@@ -249,6 +249,7 @@ export const openDestination = (
       enabled = isOn
       urls.keep(hooks.map(({ name }) => name))
       work.own(exchange, hooks)
+      work.poll()
     },
     enable: () => {
       enabled = true

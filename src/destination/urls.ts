@@ -9,7 +9,7 @@ import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstSuccess } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
 import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
-import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
+import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import type { Settings, SharedOptions } from './settings.ts'
@@ -21,6 +21,8 @@ export interface Receivers {
   readonly sink: Hook
   /** Later attempts go to these; those in flight end where they are. A URL that stays keeps its state. */
   readonly exchange: (hooks: ReadonlyArray<Hook>) => void
+  /** When a request may start, if all ask for a pause. */
+  readonly heldUntil: () => number
   /** No more requests start: what waits for one ends without it. */
   readonly stop: () => void
 }
@@ -72,11 +74,9 @@ export const webhooksOf = ({ egress, dispatcher, statuses, messageIdHeader, laye
   }
 }
 
-interface Url {
+interface Url extends GateState {
   hook: Hook
   subscribe: Subscribe<Payload<Event>>
-  /** Why no more requests start. */
-  stopped: Verdict | undefined
   /** Lets all that waits leave its queue. */
   release: () => void
   readonly queue: Hook
@@ -98,11 +98,12 @@ export const urlsSink = (
       () => Promise.resolve(),
       true,
     )
-    const gate = retryAfterGate(MAX_HOLD, () => url.stopped)
+    const gate = retryAfterGate(MAX_HOLD, () => url)
     const limits = { concurrency, queue: maxInFlight }
     const limited = concurrencyLayer<Payload<unknown>>(limits, (release) => (url.release = release))
     const queue = limited(gate(deliveringBy(hook, made)))
-    const url: Url = { hook, subscribe: connect(hook), stopped: undefined, release: constVoid, queue }
+    const open: GateState = { closedUntil: -Infinity, stopped: undefined }
+    const url: Url = { ...open, hook, subscribe: connect(hook), release: constVoid, queue }
     return url
   }
   const stop = (url: Url, why: Verdict): void => {
@@ -143,5 +144,6 @@ export const urlsSink = (
     (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
     true,
   )
-  return { sink: reporting(sink), exchange, stop: () => urls.forEach((url) => stop(url, CLOSING)) }
+  const heldUntil = (): number => urls.reduce((first, url) => Math.min(first, url.closedUntil), Infinity)
+  return { sink: reporting(sink), exchange, heldUntil, stop: () => urls.forEach((url) => stop(url, CLOSING)) }
 }

@@ -296,6 +296,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       advance(now())
       const { accepted, delivered, rejected, expired, dropped, abandoned, refused, oldest } = stats
       const sinks = [...receivers.values()].map(showReceiver)
+      const bad = sinks.filter(({ state }) => state === 'failing' || state === 'flaky')
       const [first, last]: [History[], History[]] = [[], []]
       for (let each = waiting.oldest(); each && first.length < SHOWN; each = each.newer) first.push(each)
       for (let each = ended.oldest(); each; each = each.newer) last.push(each)
@@ -304,9 +305,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         if (each.due !== undefined && each.due < (next ?? Infinity)) next = each.due
       return {
         ...{ key, name, at: now(), word: wordOf(waits), oldest, next, sinks, notes, deadChanges },
-        why: sinks.flatMap(({ name, state, last }) =>
-          /fa|fl/.test(state) ? `${name} is ${state}: ${last}` : [],
-        ),
+        why: bad.map(({ name, state, last }) => `${name} is ${state}: ${last}`),
         totals: { accepted, delivered, waiting: waits, rejected, expired, dropped, abandoned, refused },
         series: [series(ACCEPTED), series(DELIVERED), series(FAILED)],
         waiting: first.map(showEvent),

@@ -95,15 +95,15 @@ const ONE_FRESH = start('fresh', 1, Infinity, 'count')
 export const MIN_UNSAVED = 16
 
 /** Each entry is a delivery. Retries take at most half of the places, and at least one. */
-const takeOne = (maxInFlight: number): Take => {
+const takeOne = (maxInFlight: number, heldUntil: () => number): Take => {
   const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   return (at) => {
     const free = maxInFlight - at.inFlight
     const held = at.retries.count + at.fresh.count
+    const due = Math.max(held > 0 ? at.now : at.nextDue(), heldUntil())
+    if (due > at.now) return due === Infinity ? NEVER : waitUntil(due)
     // A step follows each verdict.
     if (held > 0) return free <= 0 ? NEVER : at.retries.count > 0 ? ONE_RETRY : ONE_FRESH
-    const due = at.nextDue()
-    if (due > at.now) return due === Infinity ? NEVER : waitUntil(due)
     const count = free - at.behind
     if (count <= 0) return NEVER
     // The store gave less than was due.
@@ -113,8 +113,8 @@ const takeOne = (maxInFlight: number): Take => {
 }
 
 /** Each entry is a delivery, at most `maxInFlight` at a time. */
-export const one = <A>(maxInFlight: number): Shape<A, A> => ({
-  take: takeOne(maxInFlight),
+export const one = <A>(maxInFlight: number, heldUntil = (): number => -Infinity): Shape<A, A> => ({
+  take: takeOne(maxInFlight, heldUntil),
   // A server takes milliseconds for each list.
   maxUnsaved: (isShared) => (isShared ? Math.max(MIN_UNSAVED, Math.floor(maxInFlight / 4)) : MIN_UNSAVED),
   sizeOf: () => 0,

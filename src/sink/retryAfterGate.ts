@@ -45,26 +45,34 @@ const notBeforeOf = (failure: Failure): number => {
  */
 export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer => {
   const { maxDelay } = checkOptions('options of withRetryAfterGate', gateOptions, options)
-  return retryAfterGate(maxDelay, () => undefined)
+  return retryAfterGate(maxDelay, () => ({ closedUntil: -Infinity, stopped: undefined }))
 }
 
-/** The layer of `withRetryAfterGate`. `stopped` gives the verdict of deliveries stopped for other reasons. */
-export const retryAfterGate = (maxDelay: number, stopped: () => Verdict | undefined): Layer =>
+/** What holds back the deliveries to one receiver. */
+export interface GateState {
+  /** When its `Retry-After` is over. */
+  closedUntil: number
+  /** Why nothing starts, for another reason. */
+  stopped: Verdict | undefined
+}
+
+/** The layer of `withRetryAfterGate`. `open` gives its gate, one for each clock. */
+export const retryAfterGate = (maxDelay: number, open: () => GateState): Layer =>
   gateLayer((now) => {
-    let closedUntil = -Infinity
+    const gate = open()
     /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
     let held: Verdict = left(retryable('held'))
 
     const closeFor = (failure: Failure): void => {
       const until = Math.min(Math.ceil(notBeforeOf(failure)), now() + maxDelay)
       // A moment may be NaN.
-      if (!(until > closedUntil)) return
-      closedUntil = until
+      if (!(until > gate.closedUntil)) return
+      gate.closedUntil = until
       held = left(retryable('held', { notBefore: until, detail: ASKED }))
     }
 
     return {
-      holdBack: () => (now() < closedUntil ? held : stopped()),
+      holdBack: () => (now() < gate.closedUntil ? held : gate.stopped),
       learn: (verdict) => {
         if (verdict._tag === 'Left') closeFor(verdict.left)
       },

@@ -93,6 +93,7 @@ const of = (counts: Partial<Summary>): Summary => {
   return summaryOf(bad, { accepted, ...none, ...ends })
 }
 
+const ONE_OF_EACH = 'read 3 (1 refused) · delivered 1 · rejected 1'
 test.each<[what: string, Partial<Summary>, isAtEnd: boolean, code: number, line: string]>([
   ['all delivered', { delivered: 3 }, true, 0, 'read 3 · delivered 3'],
   ['an empty input, stopped', {}, false, 7, 'read 0'],
@@ -103,13 +104,7 @@ test.each<[what: string, Partial<Summary>, isAtEnd: boolean, code: number, line:
   ['5 before 7', { abandoned: 1 }, false, 5, 'read 1 · abandoned 1'],
   ['5 before 3 and 4', { expired: 1, refused: 1 }, true, 5, 'read 2 (1 refused) · expired 1'],
   ['7 before 3', { delivered: 1, rejected: 1 }, false, 7, 'read 2 · delivered 1 · rejected 1'],
-  [
-    '3 before 4',
-    { delivered: 1, rejected: 1, refused: 1 },
-    true,
-    3,
-    'read 3 (1 refused) · delivered 1 · rejected 1',
-  ],
+  ['3 before 4', { delivered: 1, rejected: 1, refused: 1 }, true, 3, ONE_OF_EACH],
 ])('exit code and summary: %s', (_, counts, isAtEnd, code, line) => {
   const summary = of(counts)
   expect(exitCodeOf(summary, isAtEnd)).toBe(code)

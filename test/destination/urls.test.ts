@@ -25,6 +25,19 @@ it('Retry-After holds back its URL for all events; one that is held makes no att
   expect(destination.stats().urls).toMatchObject({ url0: { delivered: 21, failed: 1 } })
 })
 
+it('leases no event while all URLs ask for a pause, and asks a new URL at once', async () => {
+  const { clock, destination, told } = open([0, 1].map(() => () => ({ verdict: wait(clock.now() + 60_000) })))
+  for (const id of ['first', 'second', 'third']) {
+    await destination.send(track(id))
+    await clock.advance(1)
+  }
+  expect(told.filter(({ _tag }) => _tag === 'Waiting')).toHaveLength(1)
+  const other = scriptedSink<Payload<Event>>({ name: 'other', clock })
+  destination.change([other], undefined)
+  await clock.advance(1)
+  expect(other.calls).toHaveLength(2)
+})
+
 it('an exchange refuses two sinks of one name, and ends what waits for one that it leaves out', async () => {
   const clock = virtualClock()
   const reply = () => ({ verdict: yes, after: Infinity })

@@ -149,8 +149,7 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
 
 describe('withRateLimit', () =>
   itKeeps(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst }))))
+const keyOf = ({ key }: Item) => key
 describe('withDedupe', () =>
-  itKeeps(
-    dedupeLaws((keyTimeout, maxCount) => withDedupe({ keyOf: ({ key }: Item) => key, keyTimeout, maxCount })),
-  ))
+  itKeeps(dedupeLaws((keyTimeout, maxCount) => withDedupe({ keyOf, keyTimeout, maxCount }))))
 describe('route', () => itKeeps(routeLaws((made) => route({ ...made, keyOf: (item: number) => item }))))

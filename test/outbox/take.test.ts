@@ -51,6 +51,14 @@ describe('a take of single entries', () => {
     ['waits a second if the store gave less than was due', { ...due(0), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
   ])('%s', (_, changes, next) => expect(take(moment(changes))).toMatchObject(next))
+
+  it('starts and leases nothing while all receivers ask for a pause', () => {
+    const held = one(10, () => NOW + 9).take
+    for (const changes of [{ fresh: line(1) }, { retries: line(1) }, due(0)])
+      expect(held(moment(changes))).toEqual(wait(NOW + 9))
+    expect(held(moment())).toEqual(never)
+    expect(one(10, () => NOW).take(moment({ fresh: line(1) }))).toMatchObject(start('fresh'))
+  })
 })
 
 describe('a take of batches', () => {

@@ -12,6 +12,7 @@ const [now, other, old] = [1, 2, 3].map((byte) => secretOf(Buffer.alloc(24, byte
 if (now === undefined || other === undefined || old === undefined) throw new Error('no secrets')
 
 const NOW = 1_700_000_000_123
+const late = () => NOW + 301_000
 const body = '{"type":"track","userId":"ü1"}'
 const both = { ...standardHeadersOf(now, 'm1', body, NOW), 'x-signature': signatureOf('s', body) }
 
@@ -96,12 +97,7 @@ describe('verifyRequest with standard secrets', () => {
     ['takes 300 s', { ...all, now: () => NOW + 300_000 }, both, 'webhook-signature 1'],
     ['refuses 301 s', { ...all, now: () => NOW + 301_000 }, both, 'stale'],
     ['refuses 301 s ahead', { ...all, now: () => NOW - 301_000 }, both, 'stale'],
-    [
-      'takes another tolerance',
-      { ...all, tolerance: 301_000, now: () => NOW + 301_000 },
-      both,
-      'webhook-signature 1',
-    ],
+    ['takes another tolerance', { ...all, tolerance: 301_000, now: late }, both, 'webhook-signature 1'],
     ['refuses without a secret', { standardSecrets: [] }, both, 'badSecret'],
     ['verifies X-Signature with secrets alone', { secrets: ['t', 's'] }, both, 'X-Signature 1'],
   ])('%s', async (_what, keys, headers, expected) => {

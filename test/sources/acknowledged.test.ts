@@ -136,8 +136,10 @@ it('splitRight gives the parts in order, validateRight the faults: marbles', () 
     const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
     expectObservable(split$).toBe('(ab)--(xs)-|', parts)
     const faults = [{ path: '', message: 'must be a string, not a number' }]
-    const checked$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) }).pipe(
-      validateRight(t.string),
-    )
-    expectObservable(checked$).toBe('-a-x-n-#', { a, x, n: E.left({ _tag: 'Invalid', faults, input: 1 }) })
+    const mixed$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) })
+    expectObservable(mixed$.pipe(validateRight(t.string))).toBe('-a-x-n-#', {
+      a,
+      x,
+      n: E.left({ _tag: 'Invalid', faults, input: 1 }),
+    })
   }))

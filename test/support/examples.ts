@@ -233,10 +233,8 @@ export const checkExamples = async (
       skipLibCheck: true,
     })
     const faults = fences.map((): string[] => [])
-    for (const { file, start, messageText } of [
-      ...ts.getPreEmitDiagnostics(program),
-      ...program.emit().diagnostics,
-    ]) {
+    const found = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics]
+    for (const { file, start, messageText } of found) {
       const at = paths.indexOf(file?.fileName.replace(/\.ts$/, '') ?? '')
       const line = (fences[at]?.line ?? 0) + (file?.getLineAndCharacterOfPosition(start ?? 0).line ?? 0)
       const message = ts.flattenDiagnosticMessageText(messageText, '\n')

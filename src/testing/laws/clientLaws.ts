@@ -169,10 +169,8 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
         const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))
         same({ ...left, sent: idsOf(after, 'sent') }, { running: 0, timers: [], sent: [] })
         const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned')
-        same(
-          result.abandoned.map(idOfMessage).toSorted(),
-          abandoned.map(({ outcome }) => outcome.item.id).toSorted(),
-        )
+        const ids = abandoned.map(({ outcome }) => outcome.item.id).toSorted()
+        same(result.abandoned.map(idOfMessage).toSorted(), ids)
       },
       situations: ['Abandoned'],
     },

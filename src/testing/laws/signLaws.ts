@@ -10,6 +10,8 @@ import { sizedAround, textOfSize } from './texts.ts'
 /** The answer of verifying: `true` or a Right if the body is the signed one. @inline */
 export type VerifyAnswer = boolean | Either<unknown, unknown>
 
+type TextSecrets = string | ReadonlyArray<string>
+
 /** A signer and its verifiers: those of headrace, or your own, for secrets that are text. */
 export interface Signing {
   /** The signature of a body, as a request has it. */
@@ -18,17 +20,9 @@ export interface Signing {
    * Several secrets are possible while one replaces another. A Right may name the position of the one that
    * fits, as `secret`.
    */
-  readonly verifyRaw: (
-    secrets: string | ReadonlyArray<string>,
-    body: string | Uint8Array,
-    signature: unknown,
-  ) => VerifyAnswer
+  readonly verifyRaw: (secrets: TextSecrets, body: string | Uint8Array, signature: unknown) => VerifyAnswer
   /** Verifies the parsed form of a body. */
-  readonly verifyParsed?: (
-    secrets: string | ReadonlyArray<string>,
-    body: unknown,
-    signature: unknown,
-  ) => VerifyAnswer
+  readonly verifyParsed?: (secrets: TextSecrets, body: unknown, signature: unknown) => VerifyAnswer
 }
 
 const utf8Bytes = (text: string): Buffer => Buffer.from(text, 'utf8')

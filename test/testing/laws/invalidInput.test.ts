@@ -38,12 +38,8 @@ it.each<readonly [string, t.Mixed, fc.Arbitrary<InvalidInput>, ReadonlyArray<str
       ...['shapes.*.font: wrong type', 'shapes.*.kind: wrong value', 'size[]: wrong value'],
     ],
   ],
-  [
-    'calls',
-    Event,
-    invalidCallOf(),
-    ['userId: no user', ': too large', 'event: missing', 'timestamp: wrong value'],
-  ],
+  ['calls', Event, invalidCallOf(), ['userId: no user', ': too large', 'event: missing']],
+  ['their times', Event, invalidCallOf(), ['timestamp: wrong value']],
   ['calls of their kinds', kinds, invalidCallOf(), ['context.os: wrong type', 'properties.url: wrong type']],
   ['bodies', WebhookBody, invalidBody, ['version: missing', 'version: wrong value', 'userId: wrong type']],
 ])('%s are refused where they say, with each reason', (_, codec, inputs, places) =>
