@@ -26,11 +26,13 @@ it('Retry-After holds back its URL for all events; one that is held makes no att
 })
 
 it('leases no event while all URLs ask for a pause, and asks a new URL at once', async () => {
-  const { clock, destination, told } = open([0, 1].map(() => () => ({ verdict: wait(clock.now() + 60_000) })))
-  for (const id of ['first', 'second', 'third']) {
-    await destination.send(track(id))
+  const pause = () => ({ verdict: wait(clock.now() + 60_000) })
+  const { clock, destination, told } = open([pause, (id) => (Number(id) > 2 ? pause() : { verdict: yes })])
+  for (let id = 1; id <= 5; id++) {
+    await destination.send(track(String(id)))
     await clock.advance(1)
   }
+  expect(destination.stats().delivered).toBe(2)
   expect(told.filter(({ _tag }) => _tag === 'Waiting')).toHaveLength(1)
   const other = scriptedSink<Payload<Event>>({ name: 'other', clock })
   destination.change([other], undefined)

@@ -105,11 +105,10 @@ describe('a dispatcher of the host', () => {
 
   it('connects by itself, so options of connections are refused beside it', () => {
     const dispatcher = mocked()
-    const tls = {}
     const refused = /dispatcher connects by itself/
     expect(() => webhook({ url, dispatcher, connectWithin: 5 })).toThrow(refused)
-    expect(() => createClient('wk', { tls, dispatcher })).toThrow(refused)
-    expect(() => webhookDestination({ webhooks: [{ url, tls }] }, { dispatcher })).toThrow(refused)
+    expect(() => createClient('wk', { tls: {}, dispatcher })).toThrow(refused)
+    expect(() => webhookDestination({ webhooks: [{ url, tls: {} }] }, { dispatcher })).toThrow(refused)
     expect(() => webhook({ url, dispatcher: { dispatch: 1 } as never })).toThrow(/an undici Dispatcher/)
     // The text of the URL is still checked.
     expect(() => webhook({ url: 'http://169.254.169.254/', dispatcher })).toThrow(/not allowed/)
