@@ -300,10 +300,10 @@ export const allows = (integrations: Integrations | undefined, destinationName: 
   return !Object.hasOwn(integrations, 'All') || integrations['All'] !== false
 }
 
-/** A list, `Map` or `Set`, a promise that was not awaited, or a `Date` has one of these. */
+/** A list, `Map` or `Set`, a promise that was not awaited, or a `Date` has one of these. @inline */
 type NoData = 'then' | 'getTime' | typeof Symbol.iterator
 
-/** Free data, also of an interface: anything that JSON can hold. It is checked and copied with the call. */
+/** Free data, also of an interface: anything that JSON can hold. Checked and copied by the call. @inline */
 export type Data = Readonly<Record<string, unknown>> | (object & Readonly<Partial<Record<NoData, never>>>)
 
 /** Members that a call may leave out, or write in another form. */

@@ -10,6 +10,7 @@ import { sizedAround, textOfSize } from './texts.ts'
 /** The answer of verifying: `true` or a Right if the body is the signed one. @inline */
 export type VerifyAnswer = boolean | Either<unknown, unknown>
 
+/** One secret or several. @inline */
 type TextSecrets = string | ReadonlyArray<string>
 
 /** A signer and its verifiers: those of headrace, or your own, for secrets that are text. */
