@@ -148,7 +148,7 @@ export interface Client<
    * Refuses new calls, sends waiting messages, lets retries that are due in time and requests in flight end,
    * and resolves with the totals and the messages that are handed back. `timeout` is the time in which
    * retries may still start: 0 for none, `Infinity` to wait for every outcome; default 30,000. A request in
-   * flight then has the time of one more. Then no own timer and socket is left. Calling it again answers
+   * flight then has the time of one more. Then its timers and sockets are gone. Calling it again answers
    * the same promise. Never rejects.
    */
   readonly close: (options?: WaitOptions) => Promise<CloseResult<Message>>

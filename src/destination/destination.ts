@@ -157,7 +157,7 @@ export interface Destination extends AsyncDisposable {
   /**
    * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the
    * totals and the events that were not delivered. Nothing starts in the last 500 ms of the timeout, and what
-   * runs 500 ms after it is cut. Then no own timer and socket is left. Later calls answer the same promise.
+   * runs 500 ms after it is cut. Then its timers and sockets are gone. Later calls answer the same promise.
    */
   readonly close: (options?: WaitOptions) => Promise<CloseResult<Payload<Event>>>
 }

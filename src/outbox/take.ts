@@ -112,7 +112,7 @@ const takeOne = (maxInFlight: number, heldUntil: () => number): Take => {
   }
 }
 
-/** Each entry is a delivery, at most `maxInFlight` at a time. */
+/** Each entry is a delivery, at most `maxInFlight` at a time, and none before `heldUntil`. */
 export const one = <A>(maxInFlight: number, heldUntil = (): number => -Infinity): Shape<A, A> => ({
   take: takeOne(maxInFlight, heldUntil),
   // A server takes milliseconds for each list.
