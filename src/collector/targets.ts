@@ -33,7 +33,7 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer 
   return (): Receivers => ({
     sink: withTimeout({ timeout })(layer?.(signed) ?? signed),
     exchange: () => undefined,
-    heldUntil: () => -Infinity,
+    closedUntil: () => -Infinity,
     stop: () => undefined,
   })
 }

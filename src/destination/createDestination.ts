@@ -129,14 +129,14 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const { sink, exchange, heldUntil, stop } = makeReceivers()
+  const { sink, exchange, closedUntil, stop } = makeReceivers()
   const work = relay<Payload<Event>>({
     retry,
     clock,
     random,
     sink,
     outbox,
-    shape: one(maxInFlight, heldUntil),
+    shape: one(maxInFlight, closedUntil),
     name: from,
     onEvent,
     // The counts of each URL and `attempts$` listen to attempts.

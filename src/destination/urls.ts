@@ -22,7 +22,7 @@ export interface Receivers {
   /** Later attempts go to these; those in flight end where they are. A URL that stays keeps its state. */
   readonly exchange: (hooks: ReadonlyArray<Hook>) => void
   /** When a request may start, if all ask for a pause. */
-  readonly heldUntil: () => number
+  readonly closedUntil: () => number
   /** No more requests start: what waits for one ends without it. */
   readonly stop: () => void
 }
@@ -144,6 +144,6 @@ export const urlsSink = (
     (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
     true,
   )
-  const heldUntil = (): number => urls.reduce((first, url) => Math.min(first, url.closedUntil), Infinity)
-  return { sink: reporting(sink), exchange, heldUntil, stop: () => urls.forEach((url) => stop(url, CLOSING)) }
+  const closedUntil = (): number => urls.reduce((first, url) => Math.min(first, url.closedUntil), Infinity)
+  return { sink: reporting(sink), exchange, closedUntil, stop: () => urls.forEach((it) => stop(it, CLOSING)) }
 }

@@ -95,12 +95,12 @@ const ONE_FRESH = start('fresh', 1, Infinity, 'count')
 export const MIN_UNSAVED = 16
 
 /** Each entry is a delivery. Retries take at most half of the places, and at least one. */
-const takeOne = (maxInFlight: number, heldUntil: () => number): Take => {
+const takeOne = (maxInFlight: number, closedUntil: () => number): Take => {
   const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   return (at) => {
     const free = maxInFlight - at.inFlight
     const held = at.retries.count + at.fresh.count
-    const due = Math.max(held > 0 ? at.now : at.nextDue(), heldUntil())
+    const due = Math.max(held > 0 ? at.now : at.nextDue(), closedUntil())
     if (due > at.now) return due === Infinity ? NEVER : waitUntil(due)
     // A step follows each verdict.
     if (held > 0) return free <= 0 ? NEVER : at.retries.count > 0 ? ONE_RETRY : ONE_FRESH
@@ -112,9 +112,9 @@ const takeOne = (maxInFlight: number, heldUntil: () => number): Take => {
   }
 }
 
-/** Each entry is a delivery, at most `maxInFlight` at a time, and none before `heldUntil`. */
-export const one = <A>(maxInFlight: number, heldUntil = (): number => -Infinity): Shape<A, A> => ({
-  take: takeOne(maxInFlight, heldUntil),
+/** Each entry is a delivery, at most `maxInFlight` at a time, and none before `closedUntil`. */
+export const one = <A>(maxInFlight: number, closedUntil = (): number => -Infinity): Shape<A, A> => ({
+  take: takeOne(maxInFlight, closedUntil),
   // A server takes milliseconds for each list.
   maxUnsaved: (isShared) => (isShared ? Math.max(MIN_UNSAVED, Math.floor(maxInFlight / 4)) : MIN_UNSAVED),
   sizeOf: () => 0,
