@@ -191,9 +191,7 @@ export const isEither = (value: unknown): value is Either<unknown, unknown> =>
 /** Throws a TypeError for a value that is no Either: code without types may put such into a stream. */
 export const assertEither = (operator: string, each: unknown): void => {
   if (isEither(each)) return
-  throw new TypeError(
-    `${operator}: expected an Either, got ${kindOf(each)}: put validate() or lift() before it`,
-  )
+  throw new TypeError(`${operator}: expected an Either, got ${kindOf(each)}: put validate() or lift() first`)
 }
 
 /** A stream whose left side is ended items. Operators work on the right side and pass the left. */

@@ -163,11 +163,7 @@ describe('TLS options (DE11)', () => {
     ]))
 
   it.each<[string, unknown, ReadonlyArray<string>]>([
-    [
-      'need the contents of a file, not its name',
-      { ca: './ca.pem', cert: 'client.pem', key: 7 },
-      ['ca', 'cert', 'key'],
-    ],
+    ['need the contents of a file', { ca: './ca.pem', cert: 'client.pem', key: 7 }, ['ca', 'cert', 'key']],
     ['need a key beside a certificate', { cert: client.cert }, ['key']],
     ['need a certificate beside a key', { key: client.key }, ['cert']],
     ['need certificate and key of one pair', { cert: client.cert, key: valid.key }, ['key']],

@@ -1,7 +1,7 @@
 /** The lmdb outbox by itself, in processes that are killed, traced, or run out of disk. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -58,6 +58,17 @@ it('of many processes that find a stale lock at once, one opens the folder', asy
     await Promise.all(children.map(async (child) => once(child, 'close')))
     expect(told.sort()).toEqual([...Array.from({ length: 3 }, () => 'inUse'), 'open'])
   }
+})
+
+it('is not opened beside a process that its lock file does not show, as one of another container', async () => {
+  const path = newFolder()
+  const child = spawn(process.execPath, [CHILD, 'hold', path])
+  await once(child.stdout, 'data')
+  rmSync(join(path, 'headrace.lock'))
+  expect(() => open(path)).toThrow(`in ${path} is in use by a process that cannot be seen from here`)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  await open(path).close()
 })
 
 interface Filled {

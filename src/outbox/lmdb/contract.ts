@@ -1,4 +1,4 @@
-import type * as t from 'io-ts'
+import type { Type } from 'io-ts'
 import type { Clock } from '../../core/clock.ts'
 import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
@@ -6,11 +6,7 @@ import type { BookmarkedOutbox, CorruptRecord, ItemCodec, Outbox, OutboxStats } 
 
 /** An io-ts codec of an outbox's items: of those of its payloads or batches, or of its own. @inline */
 export type CodecOf<A> =
-  A extends Payload<infer I>
-    ? t.Type<I, unknown>
-    : A extends ItemBatch<infer I>
-      ? CodecOf<I>
-      : t.Type<A, unknown>
+  A extends Payload<infer I> ? Type<I, unknown> : A extends ItemBatch<infer I> ? CodecOf<I> : Type<A, unknown>
 
 /** How a stored outbox is opened. */
 export interface LmdbOutboxOptions<A> {

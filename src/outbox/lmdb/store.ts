@@ -123,6 +123,11 @@ const WAYS_OUT = {
 const badFile = (path: string, { reason, what }: FileFault): OutboxError =>
   new OutboxError(reason, path, `${join(path, DATA_FILE)} ${what}: ${WAYS_OUT[reason]}`)
 
+const UNSEEN = 'by a process that cannot be seen from here, such as one of another container: end it first'
+
+const usedBy = (path: string, by: string): OutboxError =>
+  new OutboxError('inUse', path, `the outbox in ${path} is in use ${by}`)
+
 const noSpace = (path: string): OutboxError => {
   const message = `no space is left for the outbox in ${path}: make some, or give it another folder`
   return new OutboxError('noSpace', path, message)
@@ -237,6 +242,8 @@ const openLocked = <T>(
   checkFiles(path)
   const env = lmdb.open<Buffer, string>(path, ENV)
   try {
+    // lmdb counts readers by locks of the kernel, which hold between containers; a lock file does not.
+    if (/\d/.test(env.readerList())) throw usedBy(path, UNSEEN)
     checkVersion(env, path)
     const store = openTrees(path, env)
     const { meta } = store
@@ -275,7 +282,7 @@ export const openStore = <T>(
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     const locked = lock(path, now)
-    if (isLeft(locked)) throw new OutboxError('inUse', path, `the outbox in ${path} is in use ${locked.left}`)
+    if (isLeft(locked)) throw usedBy(path, locked.left)
     release = locked.right
     const { env, begun } = openLocked(lmdb, path, kind, owner, begin)
     return { begun, close: () => env.close().then(release) }

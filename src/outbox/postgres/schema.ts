@@ -230,10 +230,7 @@ update ${schema}.version set version = greatest(version, ${String(SCHEMA_VERSION
 const migrateOptions = strict({ schema: withDefault(schemaName, 'headrace') })
 
 /** Makes the schema, or upgrades it. Safe beside others that do so, and beside workers of its version. */
-export const migrate = async (
-  pool: PostgresPool,
-  options: { readonly schema?: string } = {},
-): Promise<void> => {
+export const migrate = async (pool: PostgresPool, options: { schema?: string } = {}): Promise<void> => {
   const { schema } = checkOptions('options of migrate', migrateOptions, options)
   const sql = schemaSql(schema)
   // Several statements in one query are one transaction; two at a time would meet in the catalogs.

@@ -64,12 +64,7 @@ describe('a law', () => {
   })
 
   it.each<readonly [string, Partial<Law<number>>, number, RegExp]>([
-    [
-      'never reaches its situation',
-      { situations: ['a', 'b'] },
-      20,
-      /small shows nothing: 20 runs never reached: a, b/,
-    ],
+    ['reaches no situation', { situations: ['a', 'b'] }, 20, /small shows nothing: 20 runs never .*: a, b/],
     ['skips every input', { check: () => fc.pre(false) }, 0, /skipped \d+ inputs with fc\.pre/],
     ['filters all inputs away', { input: fc.nat().filter(() => false) }, 0, /lets nothing, or too little/],
     ['has a generator that throws', { input: thrower }, 0, /its generator failed: Error: planted/],
