@@ -151,9 +151,7 @@ const change =
     // Only `purge` has the flag: a redriven event is not lost.
     const needsAll = all === false && (reason ?? status ?? kind ?? since ?? id) === ''
     if (needsAll && yes)
-      throw new UsageError(
-        'every dead letter would be deleted: name an ID, --reason, --status, --kind, --since, or give --all',
-      )
+      throw new UsageError('this deletes all: name an ID, --reason, --status, --kind, --since, or give --all')
     const isRedrive = action === 'redrive'
     return withStore(options, async (store, { server, flags }) => {
       let count = 0

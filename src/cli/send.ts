@@ -67,11 +67,7 @@ export const sendCommand = async (options: OptionsOf<'send'>, terminal: Terminal
   return (await forward({ ...options, place, input, open }, terminal)).code
 }
 
-export const batchCommand = async (
-  options: OptionsOf<'batch'>,
-  terminal: Terminal,
-  file: string,
-): Promise<number> => {
+export const batchCommand = async (options: OptionsOf<'batch'>, terminal: Terminal, file: string) => {
   const { endpoint, flushAt, flushAfter, timeout, concurrency, egress } = options
   const requests = requestsOf(options)
   const open: Job['open'] = (onEvent) => {

@@ -17,11 +17,7 @@ const readBody = async (file: string, { host }: Terminal): Promise<Buffer> => {
   }
 }
 
-export const signCommand = async (
-  { secret }: OptionsOf<'sign'>,
-  terminal: Terminal,
-  file: string,
-): Promise<number> => {
+export const signCommand = async ({ secret }: OptionsOf<'sign'>, terminal: Terminal, file: string) => {
   const body = await readBody(file, terminal)
   if (body.at(-1) === 0x0a)
     terminal.err.line('headrace sign: the body ends with a line break, which is signed with it')

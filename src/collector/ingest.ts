@@ -117,12 +117,7 @@ const remainingOf = (budget: number, message: unknown, { event, payload }: Encod
 }
 
 /** The JSON bytes of a message, or 0 if surely within `limit`. Undefined: nested too deeply to be written. */
-const sizeOf = (
-  message: unknown,
-  encoded: Encoded,
-  limit: number,
-  { owned, size }: IncomingBatch,
-): number | undefined => {
+const sizeOf = (message: unknown, encoded: Encoded, limit: number, { owned, size }: IncomingBatch) => {
   if (size <= limit) return 0
   try {
     if (owned && remainingOf(limit, message, encoded) >= 0) return 0

@@ -105,12 +105,7 @@ export interface Bounds {
 }
 
 /** The refusal if `count` others fill the bounds, or if `bytes`, the input's among them, exceed them. */
-export const fullIn = (
-  input: unknown,
-  count: number,
-  bytes: number,
-  { maxCount, maxBytes }: Bounds,
-): Full | undefined => {
+export const fullIn = (input: unknown, count: number, bytes: number, { maxCount, maxBytes }: Bounds) => {
   if (count >= maxCount) return full(input, 'count', maxCount)
   return bytes > maxBytes ? full(input, 'bytes', maxBytes) : undefined
 }

@@ -279,7 +279,7 @@ const joinable = <A>(payload: Payload<A>): Payload<A> => {
   // The type says so; code without types may still send something else.
   if (!isPayload(payload))
     throw new TypeError(
-      `batch: expected a payload, got ${kindOf(payload)}: put encode() before it, or give sizeOf`,
+      `batch: expected a payload, got ${kindOf(payload)}: put encode() first, or give sizeOf`,
     )
   if (payload.signature !== undefined) throw new TypeError(SIGNED_BEFORE)
   if (payload.contentType !== undefined)

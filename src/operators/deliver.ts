@@ -77,7 +77,7 @@ export interface Deliver {
   ): <L, P extends S>(source: EitherSource<L, P | NeededFor<S>>) => Observable<L | Refusal | Outcome<P>>
   <P>(
     sink: Sink<P>,
-    options: DeliverOptions & { readonly outbox: Outbox<P> },
+    options: DeliverOptions & { readonly outbox?: Outbox<P> },
   ): <L>(source: EitherSource<L, P | NeededFor<P>>) => Observable<L | Refusal | Outcome<P>>
 }
 
@@ -163,9 +163,8 @@ const runRelay = <L, P, D>(
       if (enqueuing > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = work.lost()
       if (lost > 0) {
-        const error = new Error(
-          `${String(lost)} entries left the outbox without an outcome: it lost them, or could not read them`,
-        )
+        const why = 'left the outbox without an outcome: it lost them, or could not read them'
+        const error = new Error(`${String(lost)} entries ${why}`)
         work.report({ _tag: 'Defect', at: work.now(), from: name, where: 'outbox', error })
       }
       // Before the end, because its subscriber may subscribe again at once.

@@ -60,12 +60,7 @@ export const closedReporter = (report: (error: Error) => void): ((failure: Failu
  * The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. The
  * wall clock counts too: the monotonic one stands still while a machine sleeps.
  */
-export const lateEnd = <A>(
-  entry: Entry<A>,
-  at: number,
-  window: number,
-  clock: Pick<Clock, 'now'>,
-): Ack<A> | undefined => {
+export const lateEnd = <A>(entry: Entry<A>, at: number, window: number, clock: Pick<Clock, 'now'>) => {
   const { item, firstAttemptAt } = entry
   if (firstAttemptAt === undefined || Math.max(at, clock.now()) < firstAttemptAt + window) return undefined
   const { attempts, lastFailure } = entry.progress ?? { attempts: 1, lastFailure: CUT }

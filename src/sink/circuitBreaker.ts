@@ -1,5 +1,5 @@
 import { left } from '../core/either.ts'
-import { isRetryable, retryable, wasStarted, type Verdict } from '../core/failure.ts'
+import { isFinal, isRetryable, retryable, wasStarted, type Failure, type Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
@@ -17,12 +17,17 @@ const breakerOptions = strict({
   openTimeout: withDefault(wholeNumber('ms', 1), 30_000),
 })
 
+/** A sink that refused the item, or ended a part of the batch, is not down. */
+const isAnswer = (failure: Failure): boolean =>
+  !isRetryable(failure) || (failure._tag === 'PartlyFailed' && failure.members.some(isFinal))
+
 /**
  * Spares a sink that is down: after `failures` retryable failures in a row the circuit is open, and
  * deliveries are not started: their verdict is `Retryable('held')` until it may close. After `openTimeout`
- * one delivery is let through as a probe. A verdict that is no retryable failure closes the circuit; a
- * failed probe keeps it open for as long again. A final refusal is an answer of a working sink, so it opens
- * nothing. Verdicts of deliveries that were never started (`queueFull`, `late`, `held`) change nothing.
+ * one delivery is let through as a probe. A verdict that is no retryable failure closes the circuit, and so
+ * does a `PartlyFailed` of which a member is delivered or refused: a final refusal is an answer of a working
+ * sink. A failed probe keeps it open for as long again. Verdicts of deliveries that were never started
+ * (`queueFull`, `late`, `held`) change nothing.
  *
  * The circuit belongs to the layer: all sinks inside one layer share it. It is held in memory and has no
  * timer.
@@ -59,7 +64,7 @@ export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer =
         return undefined
       },
       learn: (verdict) => {
-        if (verdict._tag === 'Right' || !isRetryable(verdict.left)) {
+        if (verdict._tag === 'Right' || isAnswer(verdict.left)) {
           failed = 0
           probeAt = undefined
         } else if (wasStarted(verdict.left) && ++failed >= failures) open()

@@ -92,10 +92,14 @@ class HeldDelivery implements Observer<Verdict> {
   }
 }
 
+const NO_METHODS = 'a layer gave an observer without complete: give next, error and complete, not a spread'
+
 /** Holds the deliveries of a function to the contract. */
 const holding =
   <A>(subscribe: Subscribe<A>): Subscribe<A> =>
   (item, attempt, observer) => {
+    // A defect of the layer's own delivery, before anything is started.
+    if (typeof observer.complete !== 'function') throw new TypeError(NO_METHODS)
     const delivery = new HeldDelivery(observer)
     try {
       delivery.add(subscribe(item, attempt, delivery))

@@ -160,7 +160,8 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
 
   const fetch: typeof globalThis.fetch = async (input, init = {}) => {
     const given = input instanceof Request ? input : { url: String(input), method: 'GET', headers: {} }
-    const { method = given.method, headers = given.headers, body, signal } = init
+    const asked = input instanceof Request ? input.signal : null
+    const { method = given.method, headers = given.headers, body, signal = asked } = init
     try {
       const answer = await request({
         url: given.url,

@@ -54,11 +54,9 @@ const golden: Readonly<Record<CallType, (client: Client) => unknown>> = {
 }
 
 const goldenFile = new URL('../fixtures/client.json', import.meta.url)
+type Bodies = Record<string, unknown>
 // By kind, as the file has them.
-const goldenBodies = JSON.parse(readFileSync(goldenFile, 'utf8').replaceAll('VERSION', version)) as Record<
-  string,
-  unknown
->
+const goldenBodies = JSON.parse(readFileSync(goldenFile, 'utf8').replaceAll('VERSION', version)) as Bodies
 
 describe('what a client sends', () => {
   it.each(Object.entries(golden))(

@@ -21,10 +21,8 @@ export const turn = (): Promise<void> => Promise.resolve()
 
 export type Answer = (batch: SentBatch, number: number, index: number) => Reply
 
-export const open = (
-  options: ClientOptions | ((clock: VirtualClock) => ClientOptions) = {},
-  answer: Answer = () => ({ verdict: yes }),
-) => {
+type Options = ClientOptions | ((clock: VirtualClock) => ClientOptions)
+export const open = (options: Options = {}, answer: Answer = () => ({ verdict: yes })) => {
   const clock = virtualClock()
   const outcomes: Array<Outcome<Message>> = []
   const told: LogEvent[] = []

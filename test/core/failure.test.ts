@@ -54,13 +54,12 @@ describe('carried', () => {
     (failure) => expect(carried(lastFailure, failure)).toBe(failure),
   )
 
-  it.each([undefined, retryable('timeout'), allFailed([cause(retryable('timeout'))]), partlyFailed([later])])(
-    'keeps nothing of %j',
-    (before) => {
-      const failure = retryable('held')
-      expect(carried(before, failure)).toBe(failure)
-    },
-  )
+  const timeout = retryable('timeout')
+  const others = [undefined, timeout, allFailed([cause(timeout)]), partlyFailed([later])]
+  it.each(others)('keeps nothing of %j', (before) => {
+    const failure = retryable('held')
+    expect(carried(before, failure)).toBe(failure)
+  })
 })
 
 it('isFinal: taken, or no part of the failure may pass', () =>

@@ -13,6 +13,7 @@ const faultsOf = (of: Option<unknown>, input: unknown): ReadonlyArray<string> =>
 
 const hook = strict({ url: text, secret: optionalKey(text) })
 
+const twice = [{ path: '[1].url', message: 'is that of hooks[0]' }]
 const shape = {
   name: text,
   maxCount: withDefault(wholeNumber('', 1), 100),
@@ -22,9 +23,7 @@ const shape = {
   key: optional(func<(item: string) => string>()),
   drain: optional(anyOf<boolean | number>('must be true, false or a number', flag, wholeNumber('ms', 1))),
   hooks: optional(
-    list('entries', 1, 2, hook, (all) =>
-      1 in all && all[0]?.url === all[1].url ? [{ path: '[1].url', message: 'is that of hooks[0]' }] : [],
-    ),
+    list('entries', 1, 2, hook, (all) => (1 in all && all[0]?.url === all[1].url ? twice : [])),
   ),
 }
 const options = strict(shape)

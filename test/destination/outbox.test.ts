@@ -18,11 +18,9 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   const path = newFolder()
   let healthy = false
   const receiver = await receiverOf(() => ({ do: 'status', code: healthy ? 200 : 503 }))
+  const options = { outbox: { path }, logger: false, messageIdHeader: 'X-Message-Id' } as const
   const open = (sharedSecret: string) =>
-    webhookDestination(
-      { sharedSecret, webhooks: [{ url: receiver.url }] },
-      { outbox: { path }, logger: false, messageIdHeader: 'X-Message-Id' },
-    )
+    webhookDestination({ sharedSecret, webhooks: [{ url: receiver.url }] }, options)
 
   const first = open('an old secret')
   for (const id of ['m1', 'm2', 'm3']) expect((await first.send(track(id)))._tag).toBe('Right')
@@ -44,9 +42,8 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   expect(bodies(after)).toEqual(bodies(before))
   for (const { body, headers } of after)
     expect(verifyRaw('a new secret', body, headers['x-signature'])._tag).toBe('Right')
-  expect(
-    after.map(({ headers }) => String(headers['x-message-id'])).sort((a, b) => a.localeCompare(b)),
-  ).toEqual(['m1', 'm2', 'm3'])
+  const ids = after.map(({ headers }) => String(headers['x-message-id']))
+  expect(ids.sort((a, b) => a.localeCompare(b))).toEqual(['m1', 'm2', 'm3'])
 })
 
 it('the order within a key holds over a restart', async () => {
@@ -87,10 +84,8 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
 
 it('ready counts events that are still being written to the folder', async () => {
   const receiver = await receiverOf()
-  const destination = webhookDestination(
-    { webhooks: [{ url: receiver.url }] },
-    { outbox: { path: newFolder(), maxCount: 2 }, logger: false },
-  )
+  const options = { outbox: { path: newFolder(), maxCount: 2 }, logger: false } as const
+  const destination = webhookDestination({ webhooks: [{ url: receiver.url }] }, options)
   let refused = 0
   const send = async (id: string): Promise<void> => {
     for (;;) {

@@ -7,7 +7,7 @@ import { urlsSink } from '../../src/destination/urls.ts'
 import type { Event } from '../../src/event/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { busy, open, track, yes } from './virtual.ts'
+import { busy, open, track, yes, type Answer } from './virtual.ts'
 
 const wait = (notBefore: number): Verdict => left(retryable('status', { status: 429, notBefore }))
 
@@ -49,10 +49,8 @@ it('an exchange refuses two sinks of one name, and ends what waits for one that 
   expect(() => exchange([other, other])).toThrow(TypeError)
   const payload = { id: 'a', items: [], text: '{}', byteLength: 2 } as unknown as Payload<Event>
   const verdicts: Verdict[] = []
-  for (let n = 0; n < 2; n++)
-    sink
-      .deliver(payload, { number: 1, until: Infinity, lastFailure: undefined, clock })
-      .subscribe((verdict) => verdicts.push(verdict))
+  const attempt = { number: 1, until: Infinity, lastFailure: undefined, clock }
+  for (let n = 0; n < 2; n++) sink.deliver(payload, attempt).subscribe((verdict) => verdicts.push(verdict))
   await clock.advance(1)
   expect([url.calls.length, url.closed, other.calls, verdicts]).toEqual([1, [], [], []])
   exchange([other])
@@ -60,15 +58,11 @@ it('an exchange refuses two sinks of one name, and ends what waits for one that 
 })
 
 it('Retry-After of another event costs a retry no attempt of its policy (DE2)', async () => {
-  const { clock, destination, outcomes } = open(
-    [
-      (id, number) =>
-        id === 'held' && number === 1
-          ? { verdict: busy }
-          : { verdict: id === 'held' || number > 1 ? yes : wait(clock.now() + 10_000) },
-    ],
-    { retry: both(exponential(), limitRetries(1)) },
-  )
+  const answer: Answer = (id, number) => {
+    if (id === 'held' && number === 1) return { verdict: busy }
+    return { verdict: id === 'held' || number > 1 ? yes : wait(clock.now() + 10_000) }
+  }
+  const { clock, destination, outcomes } = open([answer], { retry: both(exponential(), limitRetries(1)) })
   await destination.send(track('held'))
   await destination.send(track('other'))
   await clock.advance(20_000)

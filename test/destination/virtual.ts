@@ -23,21 +23,16 @@ export const track = (id: string, userId = 'u'): TrackCall => ({
   messageId: id,
 })
 
-export const openOver = (
-  urls: ReadonlyArray<Sink<Payload<Event>>>,
-  options: DestinationOptions = {},
-): OpenDestination => {
+type Urls = ReadonlyArray<Sink<Payload<Event>>>
+export const openOver = (urls: Urls, options: DestinationOptions = {}): OpenDestination => {
   const checked = checkOptions('options', destinationOptions, options)
   return openDestination(() => urlsSink(urls, checked), true, checked)
 }
 
 export type Answer = (id: string, number: number, index: number) => Reply
 
-export const open = (
-  answers: ReadonlyArray<Answer>,
-  options: DestinationOptions | ((clock: VirtualClock) => DestinationOptions) = {},
-  close?: () => Promise<void>,
-) => {
+type Options = DestinationOptions | ((clock: VirtualClock) => DestinationOptions)
+export const open = (answers: ReadonlyArray<Answer>, options: Options = {}, close?: () => Promise<void>) => {
   const clock = virtualClock()
   const outcomes: Array<Outcome<Payload<Event>>> = []
   const told: LogEvent[] = []

@@ -10,17 +10,11 @@ const Members = t.type({
   pair: t.tuple([t.string, t.boolean]),
   map: t.record(t.string, t.Int),
 })
-const Wrapped = t.exact(
-  t.intersection([
-    t.type({ a: t.string }),
-    t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) }),
-  ]),
-)
+const Optional = t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) })
+const Wrapped = t.exact(t.intersection([t.type({ a: t.string }), Optional]))
 const Far = t.union([t.type({ kind: t.literal('a'), x: t.string, y: t.string }), t.type({ url: t.string })])
-const Kinds = t.union([
-  t.type({ type: t.literal('a'), x: t.string }),
-  t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t.number })]),
-])
+const KindB = t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t.number })])
+const Kinds = t.union([t.type({ type: t.literal('a'), x: t.string }), KindB])
 const Loud = new t.Type(
   'Loud',
   t.string.is,
@@ -31,6 +25,7 @@ interface Tree {
   readonly children: Tree[]
 }
 const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ children: t.array(Tree) }))
+const tree = { children: [{ children: [{}] }] }
 const Both = t.intersection([t.type({ a: t.string }), t.type({ b: t.string })])
 const Piped = Both.pipe(new t.Type('Checked', Both.is, Both.validate, t.identity))
 
@@ -70,12 +65,7 @@ const cases: ReadonlyArray<readonly [of: string, t.Mixed, input: unknown, ...sai
   ['no kind', Kinds, null, ': must be an object, not null'],
   ['codecs with a name', Port, 70_000, ': must be a valid Port'],
   ['codecs with a message', t.type({ word: Loud }), { word: 'hunter2' }, 'word: must be in capitals'],
-  [
-    'codecs that stand for themselves',
-    Tree,
-    { children: [{ children: [{}] }] },
-    'children[0].children[0].children: is missing: it must be an array',
-  ],
+  ['recursive codecs', Tree, tree, 'children[0].children[0].children: is missing: it must be an array'],
   ['pipes', Piped, { a: 1 }, 'a: must be a string, not a number', 'b: is missing: it must be a string'],
 ]
 

@@ -90,10 +90,8 @@ describe('the types of payloads', () => {
   })
 })
 
-const batchOf = (
-  members: ReadonlyArray<EventPayload<unknown>>,
-  frame: Frame = jsonArrayFrame,
-): BatchPayload<unknown> => ({
+type Members = ReadonlyArray<EventPayload<unknown>>
+const batchOf = (members: Members, frame: Frame = jsonArrayFrame): BatchPayload<unknown> => ({
   id: 'b',
   items: members.flatMap(({ items }) => items),
   members,
@@ -145,10 +143,7 @@ describe('bytesOf', () => {
     ['a member says too little', { ...batchOf([one, { ...accented, byteLength: 5 }]), byteLength: 17 }],
     ['a member says too much', batchOf([{ ...accented, byteLength: 80 }, one])],
     ['the last member says too much', batchOf([one, { ...one, byteLength: 8 }])],
-    [
-      'there is room for half a frame',
-      { ...batchOf([]), frame: { prefix: 'x'.repeat(9), suffix: '' }, byteLength: 6 },
-    ],
+    ['half a frame fits', { ...batchOf([]), frame: { prefix: 'x'.repeat(9), suffix: '' }, byteLength: 6 }],
   ])('is the body, and never old memory, also when %s', (_, payload) => {
     Buffer.allocUnsafe(1_000).fill('secret')
     expect(String(bytesOf(payload, 0))).toBe(bodyOf(payload, 0))

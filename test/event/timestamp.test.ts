@@ -46,17 +46,13 @@ it('says what is wrong', () => {
 })
 
 it('takes as it is what Date reads and writes', () => {
-  forAll(
-    isoTimestamp,
-    fc.nat({ max: 23 }),
-    fc.oneof(fc.constantFrom(...'0123456789:-TZ.+ é٣'), character),
-    (text, at, other) => {
-      same(toTimestamp(text), text)
-      const changed = text.slice(0, at) + other + text.slice(at + 1)
-      // The machine's own reading is the judge; it takes 24:00 for the next day.
-      const read = new Date(changed)
-      const canonical = !Number.isNaN(read.getTime()) && read.toISOString() === changed
-      same(toTimestamp(changed) === changed, canonical)
-    },
-  )
+  const others = fc.oneof(fc.constantFrom(...'0123456789:-TZ.+ é٣'), character)
+  forAll(isoTimestamp, fc.nat({ max: 23 }), others, (text, at, other) => {
+    same(toTimestamp(text), text)
+    const changed = text.slice(0, at) + other + text.slice(at + 1)
+    // The machine's own reading is the judge; it takes 24:00 for the next day.
+    const read = new Date(changed)
+    const canonical = !Number.isNaN(read.getTime()) && read.toISOString() === changed
+    same(toTimestamp(changed) === changed, canonical)
+  })
 })

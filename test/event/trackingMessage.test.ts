@@ -82,10 +82,8 @@ describe('a message of the convention', () => {
     const both = fc.tuple(data, own, data).map((all) => Object.assign({}, ...all))
     const context = fc.oneof(data, own, both)
     const given = fc.record({ name: text, version: text })
-    const changes = fc.record(
-      { ...{ messageId: text, userId: text, event: text, groupId: text, name: text, previousId: text } },
-      { requiredKeys: [] },
-    )
+    const fields = { messageId: text, userId: text, event: text, groupId: text, name: text, previousId: text }
+    const changes = fc.record(fields, { requiredKeys: [] })
     const optional = { context, properties: data, traits: data, integrations: data }
     const parts = fc.record(optional, { requiredKeys: [] })
     forAll(anyEvent.filter(isTracked), changes, parts, given, (event, texts, parts, library) => {

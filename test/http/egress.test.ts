@@ -22,13 +22,11 @@ describe('addresses that a look-up found (DE13)', () => {
     expect(onlyPublic.address(address, 'a.example')).toContain(address)
   })
 
-  it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd12::1', '0.0.0.0', '::', '100.64.0.1', '::ffff:10.0.0.1'])(
-    "refuses %s only with egress 'public'",
-    (address) => {
-      expect(guard.address(address, 'a.example')).toBeUndefined()
-      expect(onlyPublic.address(address, 'a.example')).toBeDefined()
-    },
-  )
+  const local = ['127.0.0.1', '::1', '10.1.2.3', 'fd12::1', '0.0.0.0', '::', '100.64.0.1', '::ffff:10.0.0.1']
+  it.each(local)("refuses %s only with egress 'public'", (address) => {
+    expect(guard.address(address, 'a.example')).toBeUndefined()
+    expect(onlyPublic.address(address, 'a.example')).toBeDefined()
+  })
 
   it.each([
     ...['1::1', '200::1', '400::1', '1000::1', '4000::1', '8000::1', 'e000::1', 'fe00::1', '5f00::1'],
@@ -83,14 +81,11 @@ describe('the allow list (DE13)', () => {
     allow: ['10.1.0.0/16', '169.254.7.7', 'fd00::/8', 'Metadata.Internal.', 'localhost'],
   })
 
-  it.each(['10.1.255.1', '[::ffff:10.1.0.1]', '169.254.7.7', '[fd00:1::1]', 'LOCALHOST.'])(
-    'allows %s',
-    (host) => expect(guarded.host(host)).toBeUndefined(),
-  )
+  const allowed = ['10.1.255.1', '[::ffff:10.1.0.1]', '169.254.7.7', '[fd00:1::1]', 'LOCALHOST.']
+  it.each(allowed)('allows %s', (host) => expect(guarded.host(host)).toBeUndefined())
 
-  it.each(['10.2.0.1', '169.254.7.8', 'foo.localhost'])('does not allow %s', (host) =>
-    expect(guarded.host(host)).toBeDefined(),
-  )
+  const refused = ['10.2.0.1', '169.254.7.8', 'foo.localhost']
+  it.each(refused)('does not allow %s', (host) => expect(guarded.host(host)).toBeDefined())
 
   it('lets an allowed name resolve to any address, and any name to an allowed block', () => {
     expect(guarded.address('169.254.169.254', 'metadata.internal')).toBeUndefined()

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { right } from 'fp-ts/lib/Either.js'
-import { onlyAttempt, type Failure, type Verdict } from '../../src/index.ts'
+import { onlyAttempt, type Failure } from '../../src/index.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/package.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
@@ -23,11 +23,8 @@ const sinkTo = (endpoint: string | URL, options?: IngestionOptions, key = KEY) =
   return use(sink, () => sink.close({ timeout: 0 }))
 }
 
-const verdictOn = async (
-  reply: Reply,
-  payload: Payload<unknown> = batch('a', 'b', 'c'),
-  options?: IngestionOptions,
-): Promise<Verdict> => {
+type Sent = Payload<unknown>
+const verdictOn = async (reply: Reply, payload: Sent = batch('a', 'b', 'c'), options?: IngestionOptions) => {
   const server = await serve(() => reply)
   const { verdicts, end } = await deliverOnce(sinkTo(server.origin, options), payload)
   expect([verdicts.length, end]).toEqual([1, 'complete'])
@@ -240,18 +237,14 @@ describe('a 200 with ok:false (clients/25)', () => {
   const unknown = no('the receiver says that it did not take it')
   const quota = { ok: false, okEvents: 0, reason: 'quota' }
   const errors = [{ index: 0, reason: 'bad' }, { messageId: 'zzz' }]
+  const named = { ok: false, errors: [{ messageId: 'a' }] }
   const text = 'Message ID: b: event is too large'
   const texts = [text, 'Message ID: z: unknown', 'Message ID: a', 'a: what']
   it.each<[string, object, ReadonlyArray<object>, Payload<unknown>?]>([
     ['refuses all with okEvents: 0', { ...quota, errors }, [no('bad'), no('quota'), no('quota')]],
     ['takes the others with okEvents: 1', { ok: false, okEvents: 1, errors }, [no('bad'), yes, yes]],
     ["L5 reads texts as Jitsu's", { ok: false, errors: texts }, [yes, no(text), yes]],
-    [
-      'fails every message with a named id',
-      { ok: false, errors: [{ messageId: 'a' }] },
-      [unknown, yes, unknown],
-      batch('a', 'b', 'a'),
-    ],
+    ['fails every message with a named id', named, [unknown, yes, unknown], batch('a', 'b', 'a')],
   ])('%s', async (_what, body, members, payload) =>
     expect(await verdictOn(json(body), payload)).toMatchObject({ left: { _tag: 'PartlyFailed', members } }),
   )

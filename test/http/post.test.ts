@@ -90,10 +90,8 @@ describe('post', () => {
 })
 
 it('the body of an answer comes before the end if it is whole and not larger than `maxBody`', async () => {
-  const receiver = await receive([
-    ...[sized(10), sized(100), sized(101), sized(50_000), sized(50_001), sized(0)],
-    { do: 'truncate', code: 200, at: 10 },
-  ])
+  const whole = [sized(10), sized(100), sized(101), sized(50_000), sized(50_001), sized(0)]
+  const receiver = await receive([...whole, { do: 'truncate', code: 200, at: 10 }])
   const client = clientTo(receiver.url)
   const bodyOf = async (maxBody: number): Promise<unknown> => {
     const request = start(client, { maxBody })

@@ -132,11 +132,9 @@ const play = async (ops: Acknowledging, asked: World) => {
   }
   const stop = new Subject<void>()
   const pipeline: OperatorFunction<Either<never, Message>, unknown> = (items$) => {
+    const split$ = items$.pipe(ops.splitRight(({ parts }) => parts))
     const parts$ = asked.steps
-      .reduce<Observable<Parts>>(
-        (all$, name) => all$.pipe(stepOf[name]),
-        items$.pipe(ops.splitRight(({ parts }) => parts)),
-      )
+      .reduce<Observable<Parts>>((all$, name) => all$.pipe(stepOf[name]), split$)
       .pipe(
         tapRight(({ fate }) => fate === 'throws' && JSON.parse('')),
         validateRight(check),

@@ -22,6 +22,7 @@ const some = (count: number, most: number): fc.Arbitrary<ReadonlyArray<number>> 
 const few = (count: number): fc.Arbitrary<ReadonlyArray<number>> =>
   fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: some(count, 3) })
 
+const upset = fc.oneof({ weight: 12, arbitrary: fc.constant<Upset>('none') }, fc.constantFrom(...upsets))
 const bisectWorld = fc.integer({ min: 1, max: 24 }).chain((count) =>
   fc.record({
     count: fc.constant(count),
@@ -35,10 +36,7 @@ const bisectWorld = fc.integer({ min: 1, max: 24 }).chain((count) =>
     most: fc.oneof({ weight: 2, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 1, max: count })),
     only: fc.constantFrom<ReadonlyArray<number>>([400, 413], [400, 413], [400, 413], [413], []),
     /** What goes wrong, request by request over all attempts. */
-    upsets: fc.array(
-      fc.oneof({ weight: 12, arbitrary: fc.constant<Upset>('none') }, fc.constantFrom(...upsets)),
-      { maxLength: 20, size: 'max' },
-    ),
+    upsets: fc.array(upset, { maxLength: 20, size: 'max' }),
     /** Milliseconds to the verdict; null for on the spot. */
     after: fc.option(fc.nat(5), { nil: null }),
     rest: fc.option(fc.nat(5), { nil: null }),

@@ -23,10 +23,12 @@ export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
         same(notBeforeOf(verdictIn(one)), isOpen ? probeAt : undefined)
         if (isOpen) continue
         if (probeAt !== undefined) probeAt = arrived.at + openTimeout
-        if (step.said.kind === 'taken' || step.said.kind === 'refused') {
+        const { said } = step
+        const isPartlyTaken = said.kind === 'batch' && said.wishes.includes(null)
+        if (said.kind === 'taken' || said.kind === 'refused' || isPartlyTaken) {
           failed = 0
           probeAt = undefined
-        } else if (step.said.kind === 'network' && ++failed >= failures) probeAt = arrived.at + openTimeout
+        } else if (said.kind !== 'full' && ++failed >= failures) probeAt = arrived.at + openTimeout
       }
     },
   ),

@@ -16,11 +16,8 @@ export type CreateCollector = (settings: CollectorSettings, options: CollectorOp
 const SOURCES = ['web', 'app']
 const NAMES = ['A', 'B', 'C']
 
-const integrations = fc.dictionary(
-  fc.constantFrom('All', ...NAMES, 'a'),
-  fc.constantFrom(true, true, false, { x: 1 }),
-  { maxKeys: 4, size: 'max' },
-)
+const choice = fc.constantFrom(true, true, false, { x: 1 })
+const integrations = fc.dictionary(fc.constantFrom('All', ...NAMES, 'a'), choice, { maxKeys: 4, size: 'max' })
 const message = fc.record({
   is: fc.constantFrom('good', 'good', 'good', 'good', 'Invalid', 'TooLarge', 'delete', 'null'),
   integrations,
@@ -189,13 +186,11 @@ const model = (given: World) => {
     source: string,
     ofBatch: Readonly<Record<string, unknown>>,
   ): ReadonlyArray<number> | undefined => {
-    const routed = all.map(([id, { is, integrations: own }]) =>
-      is !== 'good'
-        ? undefined
-        : enabledFor(source).flatMap((at) =>
-            wants(at.name, { ...ofBatch, ...own }) ? [[id, at] as const] : [],
-          ),
-    )
+    const routed = all.map(([id, { is, integrations: own }]) => {
+      if (is !== 'good') return undefined
+      const wanting = enabledFor(source).filter(({ name }) => wants(name, { ...ofBatch, ...own }))
+      return wanting.map((at) => [id, at] as const)
+    })
     const hasRoom = store(routed.flatMap((each) => each ?? []))
     all.forEach(([, { is }], at) => {
       counts.received++

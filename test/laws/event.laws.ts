@@ -49,37 +49,25 @@ const momentText = fc
 const wrongIn = (codec: t.Mixed, input: unknown) => [...new Set(pathsIn(codec, input))].sort(byText)
 
 /** Without what was filled in, since the codecs of the kinds have the clock and the ids of the machine. */
-const filledIn = (event: Event, call: unknown): object =>
-  Object.fromEntries(
-    Object.entries(event).filter(
-      ([key]) =>
-        !/^(messageId|timestamp)$/.test(key) ||
-        Boolean(Object.entries(call ?? {}).find(([name]) => name === key)?.[1]),
-    ),
-  )
+const filledIn = (event: Event, call: unknown): object => {
+  const given = new Map<string, unknown>(Object.entries(call ?? {}))
+  const isGiven = (key: string) => !/^(messageId|timestamp)$/.test(key) || Boolean(given.get(key))
+  return Object.fromEntries(Object.entries(event).filter(([key]) => isGiven(key)))
+}
 
 const ofEach = (names: string, values: fc.Arbitrary<unknown>) =>
   Object.fromEntries(names.split(' ').map((name) => [name, values]))
 
+const anyText = fc.constantFrom('x', '', undefined, null, 7, {})
+const anyValue = fc.constantFrom('x', 7, true, { model: 'm' }, { model: 5, name: null }, Number.NaN)
+const data = fc.record(ofEach('url title device os All other', anyValue), { requiredKeys: [] })
 const careless = fc.record(
   {
     type: fc.constantFrom('page', 'screen', 'identify', 'track', 'alias', 'group', 'delete', 'sold', 5),
-    ...ofEach(
-      'userId anonymousId previousId groupId event name category messageId timestamp',
-      fc.constantFrom('x', '', undefined, null, 7, {}),
-    ),
+    ...ofEach('userId anonymousId previousId groupId event name category messageId timestamp', anyText),
     ...ofEach(
       'properties traits context integrations',
-      fc.oneof(
-        fc.constantFrom(undefined, null, 'x', []),
-        fc.record(
-          ofEach(
-            'url title device os All other',
-            fc.constantFrom('x', 7, true, { model: 'm' }, { model: 5, name: null }, Number.NaN),
-          ),
-          { requiredKeys: [] },
-        ),
-      ),
+      fc.oneof(fc.constantFrom(undefined, null, 'x', []), data),
     ),
   },
   { requiredKeys: ['type'] },

@@ -11,10 +11,8 @@ import type { Drawn } from '../support/check.ts'
 import { parts } from '../support/parts.ts'
 import { runs } from '../support/runs.ts'
 
-const PLACES = [
-  ...(['enqueue', 'lease', 'ack', 'nack', 'takeRemaining', 'nextDue'] as const),
-  ...(['deliver', 'schedule', 'random', 'onEvent', 'subscriber'] as const),
-]
+const CALLS = ['enqueue', 'lease', 'ack', 'nack', 'takeRemaining', 'nextDue'] as const
+const PLACES = [...CALLS, 'deliver', 'schedule', 'random', 'onEvent', 'subscriber'] as const
 type Place = (typeof PLACES)[number]
 
 const world = fc.record({

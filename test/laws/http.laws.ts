@@ -29,12 +29,12 @@ const expected = (fault: Misbehaviour, name = 'scripted'): Expected => {
 const script = faultScript({ timeout: 2, maxSteps: 3, without: ['refuse', 'tls', 'dns'] })
 
 /** A verdict with its earliest next attempt in whole seconds: the receiver's delays pass in real time. */
-const shown = (verdict: Verdict): unknown =>
-  JSON.parse(
-    JSON.stringify(verdict, (key, value: unknown) =>
-      key === 'notBefore' ? Math.floor(Number(value) / 1_000) : value,
-    ),
+const shown = (verdict: Verdict): unknown => {
+  const text = JSON.stringify(verdict, (key, value: unknown) =>
+    key === 'notBefore' ? Math.floor(Number(value) / 1_000) : value,
   )
+  return JSON.parse(text)
+}
 
 let receiver: Receiver
 const scripts = new Map<string, Misbehaviour[]>()

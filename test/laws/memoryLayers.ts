@@ -9,7 +9,11 @@ export const steps = stepsOf(
   {
     gap: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(30), fc.nat(400)),
     key: fc.nat(4),
-    said: fc.record({ kind: fc.constantFrom('taken', 'taken', 'refused', 'network', 'network', 'full') }),
+    said: fc.oneof(
+      { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('taken', 'refused', 'network', 'full') }) },
+      { weight: 2, arbitrary: fc.constantFrom({ kind: 'network' }, { kind: 'batch', wishes: [9, 9] }) },
+      fc.constant({ kind: 'batch', wishes: [9, null] }),
+    ),
     rest: fc.constant(null),
     defect: fc.constant('none'),
     cancelAt: fc.oneof({ weight: 10, arbitrary: fc.constant(null) }, fc.constant(0)),

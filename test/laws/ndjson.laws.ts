@@ -6,10 +6,8 @@ import { ndjsonLines, type BadLine, type Line } from '../../src/sources/ndjson.t
 import { holds, itKeeps, law, same, type Drawn, type Law } from '../support/check.ts'
 
 export type Chunk = Uint8Array | string
-export type ReadNdjson = (
-  readable: AsyncIterable<Chunk>,
-  options: { readonly maxBytes: number },
-) => AsyncIterable<Either<BadLine, Line>>
+type Lines = AsyncIterable<Either<BadLine, Line>>
+export type ReadNdjson = (readable: AsyncIterable<Chunk>, options: { readonly maxBytes: number }) => Lines
 
 /** In every bad line: a message that quotes the line has it too. */
 const SECRET = 'zqSECRETqz'
@@ -19,20 +17,15 @@ const text = fc.oneof(
   fc.constantFrom('', '\ud83d\ude00', 'é', '\ufeff', '\u2028', '\r\n', '\u0000', '中文', '\udbff\udfff'),
 )
 const properties = fc.dictionary(text, text, { maxKeys: 3 })
-const value = fc.oneof(
-  fc.record({ type: fc.constant('track'), event: text, properties }),
-  text,
-  fc.jsonValue({ maxDepth: 2 }),
-)
+const call = fc.record({ type: fc.constant('track'), event: text, properties })
+const value = fc.oneof(call, text, fc.jsonValue({ maxDepth: 2 }))
+const lineBreak = fc.constantFrom('\n', '\r\n', '\n\n', '\r\n \t\r\n', '\n\r\n')
 
 /** A file of good lines, as it is written, and how it is cut. */
 const file = fc.record({
   values: fc.array(value, { maxLength: 8 }),
   /** After each line: its line break, and empty lines. */
-  breaks: fc.array(fc.constantFrom('\n', '\r\n', '\n\n', '\r\n \t\r\n', '\n\r\n'), {
-    minLength: 1,
-    maxLength: 4,
-  }),
+  breaks: fc.array(lineBreak, { minLength: 1, maxLength: 4 }),
   bom: fc.boolean(),
   lastBreak: fc.boolean(),
   /** Sizes of the chunks, over and over. */

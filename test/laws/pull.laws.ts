@@ -68,17 +68,14 @@ const watched =
     )
 
 /** Many at once and out of order, as `deliver` does it; one output for each item, or for each `group` items. */
-const pipelineOf = (
-  { delays, group }: World,
-  clock: VirtualClock,
-  depth: (change: number) => void,
-): OperatorFunction<number, ReadonlyArray<number>> => {
+const pipelineOf = ({ delays, group }: World, clock: VirtualClock, depth: (change: number) => void) => {
   const scheduler = toScheduler(clock)
   const deliver = mergeMap((n: number) => {
     const delay = delays[n % delays.length] ?? 0
     return delay === 0 ? of(n) : timer(delay, scheduler).pipe(map(() => n))
   })
-  return (items) => items.pipe(watched(depth), deliver, bufferCount(Math.max(1, group)))
+  const batches = bufferCount<number>(Math.max(1, group))
+  return (items: Observable<number>) => items.pipe(watched(depth), deliver, batches)
 }
 
 const play = async (make: MakePull, asked: World) => {

@@ -49,12 +49,9 @@ const command = fc.oneof(
 )
 const commands: fc.Arbitrary<ReadonlyArray<Command>> = fc.array(command, { maxLength: 25, size: 'max' })
 
+type Move<C> = (clock: C, ms: number) => unknown
 /** Does what commands say. A `tick` is done by `move`. */
-const play = async <C extends Ticked>(
-  clock: C,
-  all: ReadonlyArray<Command>,
-  move: (clock: C, ms: number) => unknown,
-) => {
+const play = async <C extends Ticked>(clock: C, all: ReadonlyArray<Command>, move: Move<C>) => {
   /** Number of the timer, monotonic time, wall time. */
   const ran: Array<readonly [number, number, number]> = []
   const cancels: Cancel[] = []

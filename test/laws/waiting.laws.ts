@@ -10,12 +10,8 @@ import { holds, same, forAllAsync } from '../support/check.ts'
 
 type Question = 'rest' | 'ready' | 'close'
 const act = fc.constantFrom('send', 'send', 'send', 'rest', 'rest', 'ready', 'ready', 'pause', 'pause', 'now')
-const replies: ReadonlyArray<Reply> = [
-  { verdict: yes },
-  { verdict: yes, after: 20 },
-  { verdict: busy, after: 5 },
-  { verdict: gone },
-]
+const late = { verdict: yes, after: 20 }
+const replies: ReadonlyArray<Reply> = [{ verdict: yes }, late, { verdict: busy, after: 5 }, { verdict: gone }]
 const world = fc.record({
   acts: fc.array(act, { minLength: 1, maxLength: 25, size: 'max' }),
   script: fc.array(fc.constantFrom(...replies), { minLength: 1, maxLength: 6, size: 'max' }),

@@ -4,12 +4,10 @@ import { pullLaws, type MakePull } from '../laws/pull.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 type Source<T> = AsyncIterable<T> | Iterable<T>
+type Next<T> = () => Promise<IteratorResult<T>>
 
 /** The source with another `next`, and without `return`. */
-const changed = <T>(
-  source: Source<T>,
-  change: (next: () => Promise<IteratorResult<T>>) => Promise<IteratorResult<T>> = (next) => next(),
-): AsyncIterable<T> => {
+const changed = <T>(source: Source<T>, change = (next: Next<T>) => next()): AsyncIterable<T> => {
   const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
   return { [Symbol.asyncIterator]: () => ({ next: () => change(async () => iterator.next()) }) }
 }

@@ -84,7 +84,7 @@ describe('batch', () => {
   )
 
   it.each<[unknown, string]>([
-    ['x', 'expected a payload, got a string: put encode() before it, or give sizeOf'],
+    ['x', 'expected a payload, got a string: put encode() first, or give sizeOf'],
     [{ ...payload('x'), contentType: 'text/csv' }, 'joins JSON, and the payload is text/csv: give sizeOf'],
     [{ ...payload('x'), signature: 'a' }, 'put sign after batch'],
   ])('fails for %j, which cannot be joined', (given, message) => {

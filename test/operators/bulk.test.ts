@@ -15,10 +15,8 @@ const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('busy'))
 const no: Verdict = left(refused('row'))
 
-const play = (
-  options: Partial<BulkDeliverOptions<string>> = {},
-  verdictOf: (items: ReadonlyArray<string>, number: number) => Verdict = () => yes,
-) => {
+type VerdictOf = (items: ReadonlyArray<string>, number: number) => Verdict
+const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: VerdictOf = () => yes) => {
   const clock = virtualClock()
   const events: LogEvent[] = []
   const ended: Array<Outcome<string> | Refusal> = []

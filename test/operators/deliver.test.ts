@@ -1,6 +1,6 @@
 import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
 import { deliver, lift, retryable, sink, type Attempt } from '../../src/index.ts'
-import { memoryOutbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
@@ -86,6 +86,10 @@ describe('deliver', () => {
     const source: Observable<Either<Invalid, Order>> = of(right({ id: '1', total: 2 }))
     expectTypeOf(source.pipe(deliver(byId))).toEqualTypeOf<Observable<Invalid | Refusal | Outcome<Order>>>()
     expectTypeOf(source.pipe(deliver(byId, { outbox: memoryOutbox<Order>() }))).toEqualTypeOf<
+      Observable<Invalid | Refusal | Outcome<Order>>
+    >()
+    const perhaps: { readonly outbox?: Outbox<Order> } = {}
+    expectTypeOf(source.pipe(deliver(byId, perhaps))).toEqualTypeOf<
       Observable<Invalid | Refusal | Outcome<Order>>
     >()
     const numbers: Observable<Either<never, number>> = of(right(1))

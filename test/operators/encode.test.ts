@@ -26,20 +26,16 @@ it('a toBody or idOf that throws costs that item only', async () => {
   }
   const rail = from([1, 2, 3].map((n) => right<never, number>(n)))
   const reason = 'could not be encoded: toBody or idOf throws an error'
-  expect((await all(rail.pipe(encode(fussy, { idOf: String })))).map(shown)).toEqual([
-    '1 {"n":1}',
-    reason,
-    '3 {"n":3}',
-  ])
+  const encoded = await all(rail.pipe(encode(fussy, { idOf: String })))
+  expect(encoded.map(shown)).toEqual(['1 {"n":1}', reason, '3 {"n":3}'])
   const byId = encode((n: number) => ({ n }), { idOf: (n) => JSON.stringify(fussy(n)) })
   expect((await all(rail.pipe(byId))).map(shown)[1]).toBe(reason)
 })
 
 it('makes an id for what has none', async () => {
   const rail = from([{}, { messageId: 5 }, 'x'].map((each) => right<never, unknown>(each)))
-  const ids = (await all(rail.pipe(encode(() => ({}))))).flatMap((each) =>
-    each._tag === 'Right' ? each.right.id : [],
-  )
+  const encoded = await all(rail.pipe(encode(() => ({}))))
+  const ids = encoded.flatMap((each) => (each._tag === 'Right' ? each.right.id : []))
   expect(new Set(ids).size).toBe(3)
   for (const id of ids) expect(id).toMatch(/^[\w.-]{1,64}$/)
 })

@@ -38,9 +38,8 @@ it.each([
     clock.tick(ms)
     const sink = scriptedSink<string>({ clock })
     const retry = both(exponential({ base: 1 }), deadline(1_000))
-    const outcome = await clock.run(
-      lastValueFrom(none$.pipe(deliver(sink, { outbox, retry, clock })), { defaultValue: undefined }),
-    )
+    const outcome$ = none$.pipe(deliver(sink, { outbox, retry, clock }))
+    const outcome = await clock.run(lastValueFrom(outcome$, { defaultValue: undefined }))
     expect({ ...outcome, sent: sink.calls.length }).toMatchObject({ _tag: tag, attempts, sent })
     for (const { attempt } of sink.calls) expect(attempt.until).toBe(firstAttemptAt + 1_000)
   },

@@ -33,10 +33,7 @@ const answering = (code: number): Promise<Receiver> => receiverOf(() => ({ do: '
 const optionsAt = (now: number, path: string) =>
   ({ clock: { ...systemClock, now: () => now }, logger: false, outbox: { path } }) as const
 
-const textsOf = async (
-  outcomes$: Observable<Outcome<{ readonly id: string }>>,
-  count: number,
-): Promise<ReadonlyArray<string>> => {
+const textsOf = async (outcomes$: Observable<Outcome<{ readonly id: string }>>, count: number) => {
   const outcomes = await all(outcomes$.pipe(take(count)))
   return outcomes.map(({ _tag, item, attempts }) => `${_tag} ${item.id} ${String(attempts)}`).sort()
 }

@@ -36,22 +36,14 @@ const errorWith = (more: object) => expect.objectContaining(more) as Error
 
 const clock = { ...systemClock, now: () => Date.now() }
 type Factory = ReturnType<typeof noting>['factory']
+const destinationWith = (outbox: Factory) => webhookDestination(settings, { ...quiet, clock, outbox })
+const clientWith = (outbox: Factory) => createClient('key', { ...quiet, clock, outbox })
+const collectorWith = (outbox: Factory) =>
+  createCollector(collectorSettings, { ...quiet, outbox: () => outbox })
 test.each([
-  [
-    'destination',
-    (outbox: Factory) => webhookDestination(settings, { ...quiet, clock, outbox }),
-    [{ codec: storedEvents, clock }],
-  ],
-  [
-    'client',
-    (outbox: Factory) => createClient('key', { ...quiet, clock, outbox }),
-    [{ codec: storedMessages, clock }],
-  ],
-  [
-    'collector',
-    (outbox: Factory) => createCollector(collectorSettings, { ...quiet, outbox: () => outbox }),
-    [{ owner: 'a' }, { owner: 'b' }],
-  ],
+  ['destination', destinationWith, [{ codec: storedEvents, clock }]],
+  ['client', clientWith, [{ codec: storedMessages, clock }]],
+  ['collector', collectorWith, [{ owner: 'a' }, { owner: 'b' }]],
 ])('a factory of a %s is told whose outbox it makes, which is closed', async (_, open, given) => {
   const { factory, calls, closes } = noting()
   const part = open(factory)

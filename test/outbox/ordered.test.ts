@@ -66,11 +66,8 @@ describe('ordered', () => {
     await inner.enqueue(['a1', 'a2', '-1'])
     const retries = await inner.lease(0, { count: 1, retries: 0 })
     await inner.nack(retries.map((entry) => ({ entry, due: 10 })))
-    const after = ordered(
-      { ...inner, retries: () => [...retries, ...retries.map((entry) => ({ ...entry, id: '9' }))] },
-      keyOf,
-      () => undefined,
-    )
+    const both = () => [...retries, ...retries.map((entry) => ({ ...entry, id: '9' }))]
+    const after = ordered({ ...inner, retries: both }, keyOf, () => undefined)
     const lease = async (at: number) => names(await after.lease(at, { count: 9, retries: 9 }))
     expect([await lease(9), await lease(10)]).toEqual(['-1', 'a1'])
     await after.ack(retries.map((entry) => ({ entry, outcome: delivered('a1', 2, { sink: 's' }) })))

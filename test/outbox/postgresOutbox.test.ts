@@ -319,6 +319,27 @@ describe('PostgreSQL', async () => {
     expect(byKey(seen)).toEqual(byKey(texts(210)))
   })
 
+  test('a transaction that holds a key for long stops neither results nor connections', async () => {
+    await pool.query(schemaSql(schema).replace("'25s'", "'9ms'").replace("'1s'", "'9ms'"))
+    onTestFinished(async () => migrate(pool, { schema }))
+    const [clock, host] = [virtualClock(), await pool.connect()]
+    const outbox = await open({}, { keyOf, clock })
+    await outbox.enqueue(['a:1', 'b:1', 'b:2'])
+    await host.query('begin')
+    await outbox.enqueueIn(host, ['a:2'])
+    await expect(outbox.enqueue(['a:3'])).rejects.toThrow('lock timeout')
+    await outbox.ack((await lease(outbox)).map(ended))
+    expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b:2'])
+    await host.query('commit')
+    host.release()
+    const turned = async () => {
+      await clock.advance(5_000)
+      return (await lease(outbox)).map(({ item }) => item)
+    }
+    await eventually(turned).toEqual(['a:2'])
+    await outbox.close()
+  })
+
   test.each([
     ['a proxy that cuts answers', 3, async (cut: () => void) => cut()],
     [
@@ -479,6 +500,12 @@ describe('PostgreSQL', async () => {
       await migrate(latin, { schema })
       expect(await opening({ pool: latin })).toMatch(/has the encoding LATIN1: make one with UTF8$/)
       await latin.end()
+      const strict = new pg.Pool({
+        connectionString: url,
+        options: '-c default_transaction_isolation=serializable',
+      })
+      expect(await opening({ pool: strict })).toMatch(/isolation serializable: give one with READ COMMITTED$/)
+      await strict.end()
       const none = new pg.Pool({ connectionString: 'postgres://me:secret@127.0.0.1:1/db' })
       const message = await opening({ pool: none })
       expect(message).toMatch(/did not open: .*ECONNREFUSED/)

@@ -102,18 +102,15 @@ describe('a store that takes a second to save a result', () => {
     ['item', 200, true, 50],
     ['busy', 200, true, 50],
     ['item', 4, true, 16],
-  ])(
-    'bounds the results that are not saved: %s, %i in flight, shared: %s',
-    async (prefix, inFlight, isShared, bound) => {
-      const shared = isShared && { watch: () => () => undefined }
-      const store: NonNullable<Setup['store']> = (...given) => ({ ...saving(Infinity)(...given), ...shared })
-      const { clock, offer, count } = setUp({ inFlight, store })
-      await offer(...items(prefix, 300))
-      await clock.advance(5_000)
-      expect(count('start')).toBe(inFlight + bound)
-      expect(count('end')).toBe(0)
-    },
-  )
+  ])('bounds unsaved results: %s, %i in flight, shared: %s', async (prefix, inFlight, isShared, bound) => {
+    const shared = isShared && { watch: () => () => undefined }
+    const store: NonNullable<Setup['store']> = (...given) => ({ ...saving(Infinity)(...given), ...shared })
+    const { clock, offer, count } = setUp({ inFlight, store })
+    await offer(...items(prefix, 300))
+    await clock.advance(5_000)
+    expect(count('start')).toBe(inFlight + bound)
+    expect(count('end')).toBe(0)
+  })
 
   it.each([
     [1, 17],

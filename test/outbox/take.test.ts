@@ -66,6 +66,7 @@ describe('a take of batches', () => {
   const take = batchOf(bounds)
   const both = batchOf({ ...bounds, concurrency: 2 })
   const start = (from: string, closedBy: string) => ({ do: 'start', from, count: 5, bytes: 100, closedBy })
+  const few = { ...due(0), fresh: line(2), unleased: line(3) }
   it.each<[string, Partial<Moment>, object]>([
     ['waits for the end of a delivery', { fresh: line(5), running: 1 }, never],
     ['waits while retries are being put back', { fresh: line(5), nacking: 1 }, never],
@@ -82,14 +83,10 @@ describe('a take of batches', () => {
     ['closes a batch by the delay', { fresh: line(1), lastStart: NOW - 60 }, start('fresh', 'delay')],
     ['closes a batch if there is no room', { fresh: line(1), isFull: () => true }, start('fresh', 'flush')],
     ['waits until the delay is over', { fresh: line(1), lastStart: NOW - 20 }, wait(NOW + 40)],
-    ['leases if the store can close a batch', { ...due(0), fresh: line(2), unleased: line(3) }, lease(3, 0)],
+    ['leases if the store can close a batch', few, lease(3, 0)],
     ['waits if the store cannot', { ...due(0), fresh: line(2), unleased: line(2) }, wait(NOW + 60)],
     ['does not count entries that are not due', { fresh: line(2), unleased: line(3) }, wait(NOW + 60)],
-    [
-      'starts the held entries if the store gave less',
-      { ...due(0), fresh: line(2), unleased: line(3), mayLease: false },
-      start('fresh', 'count'),
-    ],
+    ['starts the held entries if the store gave less', { ...few, mayLease: false }, start('fresh', 'count')],
     ['waits a second if it gave none', { ...due(0), unleased: line(5), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
   ])('%s', (_, changes, next) => expect(take(moment(changes))).toEqual(next))
@@ -100,10 +97,8 @@ describe('a take of batches', () => {
   it('starts new entries while a retry waits, with more than one delivery at a time', () =>
     expect(both(moment({ ...retryDue(NOW + 7), fresh: line(5) }))).toEqual(start('fresh', 'count')))
 
-  it('counts the delay from the first entry, if that is wanted', () =>
-    expect(
-      batchOf({ ...bounds, delayAfter: 'entry' })(
-        moment({ fresh: line(1), lastStart: NOW - 500, freshSince: NOW - 20 }),
-      ),
-    ).toEqual(wait(NOW + 40)))
+  it('counts the delay from the first entry, if that is wanted', () => {
+    const waiting = moment({ fresh: line(1), lastStart: NOW - 500, freshSince: NOW - 20 })
+    expect(batchOf({ ...bounds, delayAfter: 'entry' })(waiting)).toEqual(wait(NOW + 40))
+  })
 })

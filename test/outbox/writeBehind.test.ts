@@ -16,14 +16,11 @@ const durable = (over: (all: Outbox<Message>) => Partial<Outbox<Message>> = () =
 }
 
 /** A durable outbox whose `enqueue` fails while `isFailing` says so; `stored` hears of each list. */
-const failing = (
-  isFailing: () => boolean,
-  stored: (items: ReadonlyArray<Message>) => void = () => undefined,
-): Outbox<Message> =>
+const failing = (isFailing: () => boolean, stored?: (items: ReadonlyArray<Message>) => void) =>
   durable((inner) => ({
     enqueue: (items) => {
       if (isFailing()) throw new Error('the disk is full')
-      stored(items)
+      stored?.(items)
       return inner.enqueue(items)
     },
   }))

@@ -32,10 +32,8 @@ type Case = [name: string, codec: t.Mixed, values?: fc.Arbitrary<unknown>]
 
 describe('a codec and its schema agree', () => {
   const Recursive = t.recursion<Tree>('Tree', (self) => t.type({ at: t.number, children: t.array(self) }))
-  const Ordered = t.intersection([
-    Track,
-    t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
-  ])
+  const Order = t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) })
+  const Ordered = t.intersection([Track, Order])
   const orders = anyEvent
     .filter((each) => Track.is(each))
     .map((each) => ({ ...each, event: 'Ordered', properties: { total: 1 } }))

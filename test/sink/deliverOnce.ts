@@ -13,12 +13,8 @@ export interface DeliverOptions {
 }
 
 /** Delivers, and resolves when it is over in one way or another. */
-export const deliverOnce = <A>(
-  sink: Sink<A>,
-  item: A,
-  { attempt = onlyAttempt, cut }: DeliverOptions = {},
-): Promise<Seen> =>
-  new Promise((resolve) => {
+export const deliverOnce = <A>(sink: Sink<A>, item: A, { attempt = onlyAttempt, cut }: DeliverOptions = {}) =>
+  new Promise<Seen>((resolve) => {
     const verdicts: Verdict[] = []
     const over = (end: Seen['end']): void => resolve({ verdicts, end })
     const stop = (): void => {

@@ -21,11 +21,10 @@ type Headers = Readonly<Record<string, string>>
 const withHeaders =
   (headersOf: (item: unknown, attempt: Attempt) => Headers): Layer =>
   (sink) =>
-    makeLayer(
-      sink,
-      (subscribe) => (item, attempt, observer) =>
-        subscribe(item, { ...attempt, headers: headersOf(item, attempt) }, observer),
-    )
+    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      const headers = headersOf(item, attempt)
+      return subscribe(item, { ...attempt, headers }, observer)
+    })
 
 /** Sends the number of the attempt, and the trace of the event, or of each member of a batch. */
 const tracing = withHeaders((item, { number }) => {

@@ -2,7 +2,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { onlyAttempt, sink, type Sink, type Verdict } from '../../src/index.ts'
-import { contramap, makeSink } from '../../src/sink/layer.ts'
+import { contramap, makeLayer, makeSink } from '../../src/sink/layer.ts'
 import { hear } from './deliverOnce.ts'
 import { throwing } from '../support/check.ts'
 
@@ -94,6 +94,19 @@ test('a teardown that throws keeps no delivery from its end', () => {
     return throwing('planted')
   })
   expect(told).toEqual([taken, 'complete'])
+})
+
+test('an observer that lost its methods in a spread is a defect of its delivery', () => {
+  const { told } = hear(
+    makeLayer<number>(
+      sink('own', () => taken),
+      (start) => (item, attempt, observer) => start(item, attempt, { ...observer }),
+    ),
+    1,
+  )
+  expect(String(told)).toBe(
+    'TypeError: a layer gave an observer without complete: give next, error and complete, not a spread',
+  )
 })
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {

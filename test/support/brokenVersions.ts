@@ -120,6 +120,12 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'keeps-deadline: starts after its deadline': changedSink((delivery, _, { clock }) =>
     defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
   ),
+  'keeps-deadline: sends one after the other': ({ network: { request } }) => {
+    let last: Promise<unknown> = Promise.resolve()
+    const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) =>
+      (last = last.catch(constVoid).then(() => request({ body: JSON.stringify(item), signal })))
+    return sink('network', send, { timeout: 1_000 })
+  },
   'leaves-no-timer: leaves a timer': changedSink((delivery, _, { clock }) =>
     delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
   ),
@@ -339,6 +345,7 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
     nextDue: (only) => (only === true ? nextDue(true) : undefined),
   })),
   'wakes: is always due': inMemory(() => ({ nextDue: () => 0 })),
+  'wakes: counts new items as retries': inMemory(({ nextDue }) => ({ nextDue: () => nextDue() })),
   'dead: lists dead letters backwards': inMemory(({ dead }) => ({
     dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
   })),

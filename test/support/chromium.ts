@@ -18,13 +18,8 @@ interface Answer {
 /** Opens a page. `problems`: messages of the console, errors, breaches of the page's policy. */
 export const openPage = async (url: string) => {
   const folder = mkdtempSync(`${tmpdir()}/headrace-chromium-`)
-  const flags = [
-    '--headless=new',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--remote-debugging-port=0',
-    `--user-data-dir=${folder}`,
-  ]
+  const profile = `--user-data-dir=${folder}`
+  const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0', profile]
   const browser = spawn(chromium, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] })
   const host = await new Promise<string>((resolve) => {
     browser.stderr.on('data', (data: Buffer) => {

@@ -215,10 +215,8 @@ export const checkExamples = async (
 ): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
   const scratch = projectFolder()
   try {
-    writeFileSync(
-      `${scratch}/show.d.ts`,
-      'declare const __show: (value: unknown) => void\ndeclare const __mark: () => void\n',
-    )
+    const globals = 'declare const __show: (value: unknown) => void\ndeclare const __mark: () => void\n'
+    writeFileSync(`${scratch}/show.d.ts`, globals)
     writeFileSync(`${scratch}/child.mjs`, CHILD)
     const paths = fences.map((_, at) => `${scratch}/example${at}`)
     fences.forEach(({ text }, at) => writeFileSync(`${paths[at]}.ts`, instrument(text)))

@@ -16,6 +16,8 @@ export const until = async (isSo: () => boolean): Promise<void> => {
 export const openSockets = (): number =>
   process.getActiveResourcesInfo().filter((kind) => /^(TCP(Socket|Connect)|TLS)Wrap$/.test(kind)).length
 
+type Script = FaultScript | ((received: Received) => Misbehaviour)
+
 /** Things to close after each test of a file, the last one first; then no socket may be left. Call it once a file. */
 export const closedAfterEach = () => {
   const closers: Array<() => Promise<unknown>> = []
@@ -29,10 +31,7 @@ export const closedAfterEach = () => {
   }
   return {
     use,
-    receive: async (
-      script?: FaultScript | ((received: Received) => Misbehaviour),
-      options: ReceiverOptions = {},
-    ): Promise<Receiver> => {
+    receive: async (script?: Script, options: ReceiverOptions = {}): Promise<Receiver> => {
       const receiver = await loopbackReceiver(script, options)
       return use(receiver, receiver.close)
     },

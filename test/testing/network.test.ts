@@ -110,4 +110,6 @@ test('gives a fetch: the same requests, as Responses', async () => {
   const failed = { name: 'TypeError', cause: { code: 'ECONNRESET' } }
   await expect(fetch(new URL(url))).rejects.toMatchObject(failed)
   await expect(fetch(url, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+  const aborted = new Request(url, { signal: AbortSignal.abort() })
+  await expect(fetch(aborted)).rejects.toMatchObject({ name: 'AbortError' })
 })

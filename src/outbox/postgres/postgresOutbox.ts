@@ -291,7 +291,7 @@ const postgresOutbox = <A>(
     const refusals = offers.map(({ item, size }) => fits(item, size))
     const taken = offers.filter((_, at) => refusals[at] === undefined)
     const insert = async () => {
-      const rows = await ask('enqueue', valuesOf(taken, leases.hasRoomFor(taken.length) ? me.id() : null))
+      const rows = await ask('enqueue', valuesOf(taken, leases.hasRoomFor(taken.length) ? me.id() : '0'))
       if (rows.length !== taken.length) throw new Error('PostgreSQL did not answer for each item')
       return rows
     }

@@ -35,10 +35,11 @@ const STEADY_PLAN = `language plpgsql set enable_seqscan = off set enable_bitmap
 /** The statements that make or upgrade the schema, for a role that may. Run them again at each upgrade. */
 export const schemaSql = (schema = 'headrace'): string => {
   checkOptions('schema', strict({ schema: schemaName }), { schema })
-  const lockKeys = (keys: string): string =>
-    `perform pg_advisory_xact_lock(hash) from (
-      select distinct hashtextextended('${schema}:' || q || ':' || k, 0) as hash
-      from unnest(${keys}) k where k is not null order by 1) locks;`
+  const lockOf = (key: string): string => `hashtextextended('${schema}:' || q || ':' || ${key}, 0)`
+  const lockKeys = `perform pg_advisory_xact_lock(hash) from (
+      select distinct ${lockOf('k')} as hash from unnest(keys) k where k is not null order by 1) locks;`
+  const giveTurns = `update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
+      select e.id from ${schema}.item e where e.queue = q and e.key = k order by e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
   const index = (name: string, on: string): string =>
     `do $$ begin if to_regclass('${schema}.${name}') is null then
@@ -65,10 +66,12 @@ create table if not exists ${schema}.dead (
   key text, size float8 not null,
   about text, -- its entry and its outcome; null: the item could not be read
   item text not null, primary key (queue, id));
+-- Keys that a transaction held when an item of them ended. Their next item has no turn yet.
+create table if not exists ${schema}.behind (queue text, key text, primary key (queue, key));
 create table if not exists ${schema}.bookmark (queue text, name text, value text, primary key (queue, name));
 
--- Adds items, leased to a worker if that is alive. Of a key only the first item is free or leased. The
--- bookmarks are names and values in turns.
+-- Adds items, leased to a worker if that is alive: 0 is none, null a transaction of a host. Of a key only the
+-- first item is free or leased. The bookmarks are names and values in turns.
 drop function if exists ${schema}.enqueue(text, bigint, text[], float8[], text[]);
 create or replace function ${schema}.enqueue(
   q text, me bigint, items text[], sizes float8[], keys text[], marks text[] default null)
@@ -79,6 +82,8 @@ begin
   if me is not null then
     -- The lock keeps another worker from ending the leases of this one meanwhile.
     select w.id into alive from ${schema}.worker w where w.id = me for key share;
+    -- Ends before the sender gives up: an ended connection would leave a backend that waits on.
+    perform set_config('lock_timeout', '25s', true);
   end if;
   if marks is not null then
     insert into ${schema}.bookmark
@@ -95,7 +100,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'items with a key need a transaction with READ COMMITTED';
   end if;
-  ${lockKeys('keys')}
+  ${lockKeys}
   return query insert into ${schema}.item (queue, worker, turn, key, size, item)
     select q, case when first.turn then alive end, first.turn, first.key, first.size, first.item from (
       select u.*, u.key is null or (row_number() over (partition by u.key order by u.n) = 1 and not exists (
@@ -133,17 +138,24 @@ begin
 end $$;
 
 -- Removes items that ended. Those with an "about" are dead letters; it is '' if the item could not be read.
--- Then it is the turn of the next item of each key.
+-- Then it is the turn of the next item of each key. A transaction that holds a key for long holds up no other
+-- key: "renew" gives its turn later.
 create or replace function ${schema}.ack(
   q text, mine bigint[], at bigint, ids bigint[], keyed boolean, abouts text[])
-returns table (gone int, size float8, dead int) ${STEADY_PLAN} as $$
+returns table (gone int, size float8, dead int) ${STEADY_PLAN} set lock_timeout = '1s' as $$
 #variable_conflict use_column
-declare keys text[];
+declare keys text[]; held text[];
 begin
   if keyed then
     select array_agg(distinct i.key) into keys from ${schema}.item i
     where i.id = any(ids) and i.key is not null;
-    ${lockKeys('keys')}
+    begin
+      ${lockKeys}
+    exception when lock_not_available then
+      select array_agg(k) filter (where taken), array_agg(k) filter (where not taken) into keys, held
+      from (select k, pg_try_advisory_xact_lock(${lockOf('k')}) as taken from unnest(keys) k) locks;
+      insert into ${schema}.behind select q, k from unnest(held) k on conflict do nothing;
+    end;
   end if;
   if abouts is null then
     return query with gone as (
@@ -159,10 +171,7 @@ begin
       where g.about is not null order by g.n)
     select count(*)::int, coalesce(sum(g.size), 0), count(g.about)::int from gone g;
   end if;
-  if keys is not null then
-    update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
-      select e.id from ${schema}.item e where e.queue = q and e.key = k order by e.id limit 1);
-  end if;
+  ${giveTurns}
 end $$;
 
 -- Puts leased items back until they are due.
@@ -173,11 +182,11 @@ begin
   from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
 end $$;
 
--- Renews a worker, and ends the leases of those whose time is over. Answers whether it is alive, how many
--- workers are gone, and the server's time.
+-- Renews a worker, ends the leases of those whose time is over, and gives turns. Answers whether it is alive,
+-- how many workers are gone and turns given, and the server's time.
 create or replace function ${schema}.renew(q text, me bigint, at bigint, lease_time bigint)
-returns table (alive boolean, gone int, now bigint) language plpgsql as $$
-declare ended bigint[];
+returns table (alive boolean, gone int, now bigint) ${STEADY_PLAN} as $$
+declare ended bigint[]; keys text[];
 begin
   update ${schema}.worker set expires = at + lease_time where id = me;
   alive := found;
@@ -189,6 +198,12 @@ begin
     update ${schema}.item set worker = null where queue = q and worker = any(ended);
     delete from ${schema}.worker where id = any(ended);
   end if;
+  with taken as (
+    delete from ${schema}.behind b where b.queue = q and pg_try_advisory_xact_lock(${lockOf('b.key')})
+    returning b.key)
+  select array_agg(t.key) into keys from taken t;
+  ${giveTurns}
+  gone := gone + coalesce(array_length(keys, 1), 0);
   now := (extract(epoch from clock_timestamp()) * 1000)::bigint;
   return next;
 end $$;
@@ -217,7 +232,7 @@ begin
     case when bool_or(g.key is not null) then array_agg(g.key order by g.id) end as keys
   into moved from gone g;
   if moved.ids is not null then
-    perform ${schema}.enqueue(q, null, moved.items, moved.sizes, moved.keys);
+    perform ${schema}.enqueue(q, 0, moved.items, moved.sizes, moved.keys);
     return query select unnest(moved.ids);
   end if;
 end $$;
@@ -257,10 +272,12 @@ export const openQueue = async (
 ): Promise<void> => {
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
-  const { version = 0, encoding = '' } = (await asked(ask('version')))[0] ?? {}
+  const { version = 0, encoding = '', isolation = '' } = (await asked(ask('version')))[0] ?? {}
   const unopened = (why: string): Error => new Error(`the outbox in PostgreSQL did not open: ${why}`)
   if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
   if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
+  if (isolation !== 'read committed')
+    throw unopened(`its pool has default_transaction_isolation ${isolation}: give one with READ COMMITTED`)
   if (encoding !== 'UTF8') throw unopened(`its database has the encoding ${encoding}: make one with UTF8`)
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))
   // Two processes may use it first at the same time: one of them sees it a moment later.

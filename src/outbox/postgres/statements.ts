@@ -67,7 +67,7 @@ export interface DeadRow {
 }
 
 interface Rows {
-  readonly version: { readonly version: number; readonly encoding: string }
+  readonly version: Readonly<{ version: number; encoding: string; isolation: string }>
   readonly use: { readonly kind: string; readonly owner: string | null }
   readonly register: { readonly id: string }
   readonly renew: { readonly alive: boolean; readonly gone: number; readonly now: string }
@@ -89,7 +89,8 @@ interface Rows {
 }
 
 const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
-  version: `select version, current_setting('server_encoding') as encoding from ${schema}.version`,
+  version: `select version, current_setting('server_encoding') as encoding,
+    current_setting('transaction_isolation') as isolation from ${schema}.version`,
   use: `with added as (insert into ${schema}.queue (queue, kind, owner) values ($1, $2, $3)
       on conflict do nothing returning kind, owner)
     select kind, owner from added union all select kind, owner from ${schema}.queue where queue = $1`,
@@ -102,7 +103,8 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   retire: `select from ${schema}.retire($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
     (select count(*) from ${schema}.dead where queue = $1) as dead,
-    exists (select from ${schema}.worker where queue = $1 and expires < $2) as late,
+    exists (select from ${schema}.worker where queue = $1 and expires < $2)
+      or exists (select from ${schema}.behind where queue = $1) as late,
     extract(epoch from clock_timestamp() - statement_timestamp())::float8 * 1000 as took
     from ${schema}.item where queue = $1`,
   listDead: `select * from ${schema}.dead where queue = $1 and id > $2 order by id limit $3`,

@@ -338,15 +338,16 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     'keeps-deadline': {
       statement: 'No request starts at or after `until` of its attempt.',
       situations: ['a deadline'],
-      check: ({ periods }, _, { reach }) => {
+      check: ({ periods, items }, _, { reach }) => {
         for (const { deliveries, calls } of periods) {
-          const until = Math.max(...deliveries.map((each) => each.until))
-          if (until < Infinity) reach('a deadline')
-          for (const { startedAt } of calls)
-            holds(
-              startedAt < until,
-              `a request started at ${String(startedAt)} ms, the deadline was ${String(until)} ms`,
-            )
+          if (deliveries.some(({ until }) => until < Infinity)) reach('a deadline')
+          for (const { request, startedAt } of calls) {
+            const isOwn = items.map(({ item }) => carries?.(request, item))
+            const own = deliveries.filter(({ item }) => isOwn[item])
+            const until = Math.max(...(own.length === 0 ? deliveries : own).map((each) => each.until))
+            const found = `a request started at ${String(startedAt)} ms, the deadline was ${String(until)} ms`
+            holds(startedAt < until, found)
+          }
         }
       },
     },

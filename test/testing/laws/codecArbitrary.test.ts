@@ -79,14 +79,12 @@ it('makes values of random codecs', () =>
     areSound(codec, fc.sample(arbitraryFor<unknown>(codec), { numRuns: 20, seed })),
   ))
 
-it.each<t.Mixed>([t.undefined, t.void, t.bigint, t.Function, t.number, t.unknown])(
-  'makes values of $name that JSON does not hold only if asked for',
-  (codec) => {
-    const values = samplesOf<unknown>(codec, { json: false })
-    expect(values.every((value) => codec.is(value))).toBe(true)
-    expect(values.some((value) => !isJson(value))).toBe(true)
-  },
-)
+const wide: ReadonlyArray<t.Mixed> = [t.undefined, t.void, t.bigint, t.Function, t.number, t.unknown]
+it.each(wide)('makes values of $name that JSON does not hold only if asked for', (codec) => {
+  const values = samplesOf<unknown>(codec, { json: false })
+  expect(values.every((value) => codec.is(value))).toBe(true)
+  expect(values.some((value) => !isJson(value))).toBe(true)
+})
 
 const rule = 'has a rule that 10000 samples break: give { overrides: [["EventId", values]] }'
 const Nested: t.Type<Tree> = t.recursion('Nested', () =>
