@@ -17,14 +17,12 @@ export type { TooLarge } from './core/refusal.ts'
 export { allFailed, isRetryable, notAll, partlyFailed, refused, retryable } from './core/failure.ts'
 export { show as showFailure } from './core/failure.ts'
 export type { AllFailed, Cause, ExpiredFailure, Failure, NotAll, PartlyFailed } from './core/failure.ts'
-export type { Receipt, Refused, Retryable } from './core/failure.ts'
-export type { SinkVerdict, Verdict } from './core/failure.ts'
+export type { Receipt, Refused, Retryable, SinkVerdict, Verdict } from './core/failure.ts'
 
 // Outcome: how an accepted item ended.
 export { isDead, isOutcome } from './core/outcome.ts'
 export type { Abandoned, Delivered, Dropped, Expired, Outcome, Rejected, Skipped } from './core/outcome.ts'
-export type { Hint, ObservableEither } from './core/outcome.ts'
-export type { Totals } from './core/outcome.ts'
+export type { Hint, ObservableEither, Totals } from './core/outcome.ts'
 
 // Operators.
 export { batch, type BatchOptions, type ItemBatchOptions, type KeyedBatchOptions } from './operators/batch.ts'
@@ -32,8 +30,7 @@ export type { BulkOptions } from './operators/bulk.ts'
 export { deliver, type BulkDeliverOptions, type DeliverOptions } from './operators/deliver.ts'
 export { encode, type BodyWriter, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
 export { enrich, filterRight, flatMapRight, lift, mapRight } from './operators/rightSide.ts'
-export { splitRight, tapRight } from './operators/rightSide.ts'
-export type { EnrichOptions } from './operators/rightSide.ts'
+export { splitRight, tapRight, type EnrichOptions } from './operators/rightSide.ts'
 export { sign, type Signable, type Signed } from './operators/sign.ts'
 export { validate, validateRight } from './operators/validate.ts'
 

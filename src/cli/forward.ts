@@ -1,6 +1,5 @@
 /** Forwards lines to a destination or a client as fast as events end, until every event has ended. */
-import { accessSync, constants, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { statSync } from 'node:fs'
 import { Subject as Changes, firstValueFrom } from 'rxjs'
 import type { Either } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
@@ -19,7 +18,7 @@ import type { BookmarkedOutbox, Outbox } from '../outbox/outbox.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Place } from './flags.ts'
-import { markFromText, markToText, type Input, type Cursor } from './input.ts'
+import { assertWritable, markFromText, markToText, type Input, type Cursor } from './input.ts'
 import { UsageError, type OutputForm } from './options.ts'
 import { drawLive, drawProgress, drawStopping, outputOf } from './live.ts'
 import { endingOf, exitCodeOf, refusalReport, newsOf, showCauses } from './report.ts'
@@ -87,11 +86,7 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
   if (existing?.isDirectory() === true) throw new UsageError(`--dead '${path}' is a folder: name a file`)
   if (read?.isFile() === true && read.dev === existing?.dev && read.ino === existing.ino)
     throw new UsageError('--dead is the input file: give another, or events would be sent again and again')
-  try {
-    accessSync(existing === undefined ? dirname(path) : path, constants.W_OK)
-  } catch (error) {
-    throw new UsageError(`--dead '${path}' cannot be written: ${whyNot(error)}; give another file`)
-  }
+  assertWritable('--dead', path)
   const file = lineFile(path)
   const written = { count: 0, failure: '' }
   return {
@@ -317,7 +312,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
       note(`${url}  ${counted(delivered, 'attempt')} succeeded, ${String(failed)} failed${busy}`)
   }
   const forgotten = store && (store.stats().evictedDeadLetters ?? 0) - evictedBefore
-  if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten }))
+  if (output === 'json' && !out.hasFailed()) out.line(toJson({ t: 'summary', ...summary, forgotten }))
   else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))
 
   const { accepted, delivered, rejected, expired, waiting, read } = summary

@@ -84,8 +84,9 @@ has it read the file again: it says what changed, or why nothing did.
 Example:
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
 
-Exit codes: 0 all that was accepted was delivered; 2 wrong usage or file, or the
-port is taken; 3 some events were rejected or expired; 7 some had not ended.`,
+Exit codes: 0 all that was accepted was delivered; 1 the output could not be written;
+2 wrong usage or file, or the port is taken; 3 some events were rejected or expired;
+7 some had not ended.`,
 
   check: `say what is wrong with a file for 'collect'
 

@@ -1,6 +1,7 @@
 /** Reads events from a file or stdin. A later run can go on behind the last line of a file. */
-import { createReadStream, fstatSync, type BigIntStats } from 'node:fs'
+import { accessSync, constants, createReadStream, existsSync, fstatSync, type BigIntStats } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32 } from 'node:zlib'
@@ -115,4 +116,13 @@ export const openInput = async (path: string, { stdin }: Host): Promise<Input> =
     throw new UsageError(`'${path}' cannot be read: ${whyNot(error)}; give a file of events, or - for stdin`)
   }
   throw new UsageError(`'${path}' is a folder: give a file of events, one JSON object a line`)
+}
+
+/** @throws UsageError if a file, or the folder of a new one, cannot be written */
+export const assertWritable = (flag: string, path: string): void => {
+  try {
+    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
+  } catch (error) {
+    throw new UsageError(`${flag} '${path}' cannot be written: ${whyNot(error)}; give another file`)
+  }
 }

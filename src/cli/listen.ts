@@ -12,6 +12,7 @@ import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
 import { drawLive, outputOf, type View } from './live.ts'
+import { assertWritable } from './input.ts'
 import { toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
 import { FAULT, FINE, aborted, plain, stopSignals, type Terminal } from './terminal.ts'
@@ -69,6 +70,7 @@ export const listenCommand = async (
 ): Promise<number> => {
   const { out, err, host } = terminal
   const output = outputOf(given.output, terminal)
+  if (path !== undefined) assertWritable('--out', path)
   const file = path === undefined ? undefined : lineFile(path)
   const counts = { authentic: 0, 'not authentic': 0, 'not checked': 0 }
   let requests = 0

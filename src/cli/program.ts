@@ -32,7 +32,7 @@ const WHAT: Argument = ['<WHAT>', 'events or openapi']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 /** Commands whose exit code is 1 when their output cannot be written. */
-const REPORTING = /^(send|batch|dead|outbox|sign|schema|gen)\b/
+const REPORTING = /^(send|batch|collect|dead|outbox|sign|schema|gen)\b/
 
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
   const [option = '', ...rest] = path.replace('tls.ca', 'tlsCa').split('.')
@@ -131,13 +131,15 @@ export const runCommand = async (argv: ReadonlyArray<string>, host: Host = proce
     const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()
     const terminal = terminalOf(host, color)
     const say = (text: string): void => uncoloured.err.line(`headrace ${name}: ${plain(text, 10_000)}`)
+    const { out } = terminal
+    out.gone.addEventListener('abort', () => {
+      if (out.hasFailed()) say(`the output could not be written: ${String(out.gone.reason)}`)
+    })
     try {
       code = await action(terminal)
       // A failed write is told a turn later.
       await new Promise<void>(nextTurn)
-      if (!terminal.out.hasFailed()) return
-      say(`the output could not be written: ${String(terminal.out.gone.reason)}`)
-      if (REPORTING.test(name)) code = FAULT
+      if (out.hasFailed() && REPORTING.test(name)) code = FAULT
     } catch (error) {
       if (error instanceof UsageError) error.sentences.forEach(say)
       else if (error instanceof OutboxError)

@@ -10,6 +10,5 @@ export type { Client, ClientCall, ClientStats, EventTypes, Identity, Traits } fr
 export { createClient } from './createClient.ts'
 export type { ClientOptions } from './options.ts'
 export { storedMessages, type Message, type SentBatch } from './message.ts'
-export { OutboxError } from '../outbox/lmdb/contract.ts'
-export type { StoredIn } from '../outbox/lmdb/contract.ts'
+export { OutboxError, type StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'

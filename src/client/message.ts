@@ -100,10 +100,8 @@ export const encoder = (
   isHeard: () => boolean,
   metaFailed: (error: unknown) => void,
 ) => {
-  const read = eventReader(
-    { clock, onUnknownKeys, owned: true, pageNeedsUserId: true, ...(newId && { newId }) },
-    isHeard,
-  )
+  const reading = { clock, onUnknownKeys, owned: true, pageNeedsUserId: true, ...(newId && { newId }) }
+  const read = eventReader(reading, isHeard)
 
   return (call: unknown, kind: CallType | undefined): Either<Refusal, Message> => {
     try {

@@ -146,14 +146,13 @@ const countFromOne = wholeNumber('', 1)
 
 const partOfCall = <A>(of: Type<A, unknown>) => option(of.name, (it) => mapLeft(faultsOf)(of.decode(it)))
 
+const flushTime = anyOf('must be a whole number of ms from 1, or Infinity', countFromOne, oneOf(Infinity))
+
 const clientShape = {
   name: withDefault(text, 'client'),
   size: optional(countFromOne),
   flushAt: optional(countFromOne),
-  flushAfter: withDefault(
-    anyOf('must be a whole number of ms from 1, or Infinity', countFromOne, oneOf(Infinity)),
-    5_000,
-  ),
+  flushAfter: withDefault(flushTime, 5_000),
   maxMessageBytes: withDefault(countFromOne, Limits.callBytes),
   maxBatchBytes: withDefault(countFromOne, Limits.batchBytes),
   maxCount: withDefault(countFromOne, 10_000),

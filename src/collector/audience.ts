@@ -125,8 +125,7 @@ export interface SyncOptions<S> {
 }
 
 /** A string is iterable too, and is a mistake. */
-const isIterable = (state: unknown): boolean =>
-  typeof state === 'object' && state !== null && Symbol.iterator in state
+const isIterable = (state: unknown) => typeof state === 'object' && state !== null && Symbol.iterator in state
 
 const syncOperator = <I, S, V>(
   what: string,

@@ -13,18 +13,15 @@ import { nodeMount, webMount } from './mounts.ts'
 import { batchOfOne } from './requestBody.ts'
 import { requestHandler } from './requestHandler.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
-import type { CheckedCollectorOptions, CollectorSettings } from './settings.ts'
+import type { CollectorSettings } from './settings.ts'
 import { openTargets } from './targets.ts'
 
 /** All faults at once. The settings are checked against `egress` only if the options are right. */
-const checkSettings = (
-  givenSettings: CollectorSettings,
-  givenOptions: CollectorOptions,
-): readonly [CollectorSettings, CheckedCollectorOptions] => {
+const checkSettings = (givenSettings: CollectorSettings, givenOptions: CollectorOptions) => {
   const options = decodeOptions(collectorOptions, givenOptions)
   const egress = isLeft(options) ? undefined : options.right.egress
   const settings = decodeCollectorSettings(givenSettings, egress)
-  if (!isLeft(settings) && !isLeft(options)) return [settings.right, options.right]
+  if (!isLeft(settings) && !isLeft(options)) return [settings.right, options.right] as const
   throw new ConfigError('Invalid settings or options of a collector', [
     ...(isLeft(settings) ? settings.left : []),
     ...(isLeft(options) ? options.left : []),
@@ -82,8 +79,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     sources = settings.sources.map(({ id, enabled = true, deletions = false }) => {
       const source = known.get(id) ?? { id, enabled, deletions, targets: [], received: 0, accepted: 0 }
       known.set(id, source)
-      const isConnected = (_: unknown, at: number): boolean =>
-        settings.destinations[at]?.sources.includes(id) === true
+      const isConnected = (_: unknown, at: number) => settings.destinations[at]?.sources.includes(id) === true
       return Object.assign(source, { enabled, deletions, targets: targets.current().filter(isConnected) })
     })
     for (const gone of known.values())
@@ -93,9 +89,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
   connect(settings)
 
   const answers = new Map<number, number>()
-  const onAnswered = (status: number): void => {
-    answers.set(status, (answers.get(status) ?? 0) + 1)
-  }
+  const onAnswered = (status: number) => answers.set(status, (answers.get(status) ?? 0) + 1)
   const ingesting = ingester(options, isClosing, (told) => onEvent({ ...told, at: now(), from: 'collector' }))
 
   const limits = bodyLimits(clock, options.uploadTimeout, maxBatchBytes, maxUploadBytes)

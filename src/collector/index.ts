@@ -3,8 +3,7 @@
  *
  * @module
  */
-export type { StoredIn } from '../outbox/lmdb/contract.ts'
-export { OutboxError } from '../outbox/lmdb/contract.ts'
+export { OutboxError, type StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
 export type * from './collector.ts'
 export { decodeCollectorSettings } from './settings.ts'

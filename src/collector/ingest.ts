@@ -249,8 +249,7 @@ export const ingester = (
   const { whenFull, clock } = options
   let lastTurn = Promise.resolve()
   /** A turn of the event loop for work that is too long for one. Each request has a turn of its own. */
-  const turn = (): Promise<number> =>
-    (lastTurn = lastTurn.then(() => new Promise<void>(nextTurn))).then(clock.monotonic)
+  const turn = () => (lastTurn = lastTurn.then(() => new Promise<void>(nextTurn))).then(clock.monotonic)
   const encode = messageEncoder(
     options,
     (keys) => report({ _tag: 'UnknownKeys', keys }),

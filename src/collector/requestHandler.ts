@@ -27,14 +27,28 @@ export type AnswerRequest = (
   readBody: () => Promise<Either<Answer, CompleteBody>>,
 ) => Promise<Answer>
 
-const PATH = /^[^]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias)\/*$/
+const PATH = /^[^]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias|[abgipst])\/*$/
+
+/** Other names of endpoints. A library for browsers posts to those of one character. */
+const ALIASES: Readonly<Record<string, Endpoint>> = {
+  ...{
+    import: 'batch',
+    a: 'alias',
+    b: 'batch',
+    g: 'group',
+    i: 'identify',
+    p: 'page',
+    s: 'screen',
+    t: 'track',
+  },
+}
 
 /** The endpoint of a request target: its path ends in `/v1/` and a name, behind any prefix. */
 export const endpointOf = (target: string): Endpoint | undefined => {
   const [path = ''] = target.split(/[?#]/, 1)
   const name = PATH.exec(path)?.[1]
   // The other names of the pattern are endpoints.
-  return name === 'import' ? 'batch' : (name as Endpoint | undefined)
+  return ALIASES[name ?? ''] ?? (name as Endpoint | undefined)
 }
 
 const unknownPath: Answer = reject(

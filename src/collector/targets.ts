@@ -90,10 +90,7 @@ export const openTargets = (
   onOutcome: (outcome: DestinationOutcome) => void,
   closeFailed: (error: unknown) => void,
 ) => {
-  const openAll = (
-    all: ReadonlyArray<DestinationSettings>,
-    listed: ReadonlyArray<DestinationSettings>,
-  ): ReadonlyArray<Opened> => {
+  const openAll = (all: ReadonlyArray<DestinationSettings>, listed: ReadonlyArray<DestinationSettings>) => {
     const opened: Opened[] = []
     for (const each of all)
       try {
@@ -104,7 +101,7 @@ export const openTargets = (
       }
     return opened
   }
-  let targets = openAll(settings.destinations, settings.destinations)
+  let targets: ReadonlyArray<Opened> = openAll(settings.destinations, settings.destinations)
   /** They send their waiting events, and close. */
   const leaving = new Set<Opened>()
   let past = sumOf([])

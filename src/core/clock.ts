@@ -152,9 +152,7 @@ export const isTurnOver = (clock: Clock, since?: number): boolean => {
   if (since !== undefined) return at - since > MAX_TURN
   if (turnStartedAt === undefined) {
     turnStartedAt = at
-    nextTurn(() => {
-      turnStartedAt = undefined
-    })
+    nextTurn(() => (turnStartedAt = undefined))
   }
   return at - turnStartedAt > MAX_TURN
 }

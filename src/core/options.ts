@@ -72,9 +72,8 @@ export const option = <A>(name: string, read: (value: unknown) => Either<string 
     const result = read(value)
     if (!isLeft(result)) return result
     const faults = typeof result.left === 'string' ? [{ path: '', message: result.left }] : result.left
-    return t.failures(
-      faults.map(({ path, message }) => errorAt(path === '' ? context : below(context, path), message)),
-    )
+    const at = (path: string) => (path === '' ? context : below(context, path))
+    return t.failures(faults.map(({ path, message }) => errorAt(at(path), message)))
   })
 
 /** An option whose faults a function finds. Without one the value is an `A`, as the caller's type says. */

@@ -171,15 +171,9 @@ export const counters = (stored = 0): Counters => {
     return accepted - delivered - rejected - expired - dropped - abandoned
   }
   return {
-    accept: (count = 1) => {
-      counts.accepted += count
-    },
-    end: (outcome) => {
-      counts[SLOTS[outcome._tag]]++
-    },
-    endCorrupt: () => {
-      counts.rejected++
-    },
+    accept: (count = 1) => (counts.accepted += count),
+    end: (outcome) => counts[SLOTS[outcome._tag]]++,
+    endCorrupt: () => counts.rejected++,
     waiting,
     totals: () => ({ ...counts, waiting: waiting() }),
   }

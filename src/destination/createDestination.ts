@@ -251,12 +251,8 @@ export const openDestination = (
       work.own(exchange, hooks)
       work.poll()
     },
-    enable: () => {
-      enabled = true
-    },
-    disable: () => {
-      enabled = false
-    },
+    enable: () => void (enabled = true),
+    disable: () => void (enabled = false),
     idle: async () => {
       const isIdle = (): boolean => (work.isOpen() && work.totals().waiting === 0) || work.isAborted()
       // More may be accepted in the turn in which the wait ends.

@@ -3,13 +3,11 @@
  *
  * @module
  */
-export { OutboxError } from '../outbox/lmdb/contract.ts'
+export { OutboxError, type StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
 export type { WaitOptions } from '../core/options.ts'
 export type { Accepted } from '../core/outcome.ts'
 export type * from './destination.ts'
-export type { StoredIn } from '../outbox/lmdb/contract.ts'
-export { decodeSettings, Settings } from './settings.ts'
+export { decodeSettings, Settings, type WebhookSettings } from './settings.ts'
 export { storedEvents } from './record.ts'
-export type { WebhookSettings } from './settings.ts'
 export { webhookDestination } from './createDestination.ts'

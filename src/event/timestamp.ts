@@ -39,8 +39,7 @@ const parseTimestamp = (text: string): string | undefined => {
 }
 
 /** The instant of a real `Date`, NaN if it has none; undefined for everything else. */
-const millisOf = (value: unknown): number | undefined =>
-  isDate(value) ? Date.prototype.getTime.call(value) : undefined
+const millisOf = (value: unknown) => (isDate(value) ? Date.prototype.getTime.call(value) : undefined)
 
 /** The timestamp of a `Date` or an ISO 8601 string with a zone; else undefined. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {

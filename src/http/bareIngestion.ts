@@ -57,11 +57,9 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 
 const MAX_DETAIL = 200
 
-const parsedJson = (body: Buffer): unknown =>
-  valueOr<unknown, undefined>(undefined, () => JSON.parse(body.toString()))
+const parsedJson = (body: Buffer) => valueOr<unknown, undefined>(undefined, () => JSON.parse(body.toString()))
 
-const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
-  values.find((value) => typeof value === 'string')
+const firstText = (...values: ReadonlyArray<unknown>) => values.find((value) => typeof value === 'string')
 
 const errorReason = (error: unknown): string | undefined =>
   isRecord(error) ? firstText(error['reason'], error['error'], error['message']) : firstText(error)

@@ -30,9 +30,7 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
         ...(isIP(host) === 0 ? { servername: host } : {}),
         ...(session === undefined ? {} : { session }),
       })
-      .on('session', (latest: Buffer) => {
-        session = latest
-      })
+      .on('session', (latest: Buffer) => (session = latest))
   }
 }
 

@@ -20,19 +20,17 @@ type Block = [Address, number]
 const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
   blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
 
-const blocksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<Block> =>
-  texts.map((text) => ipaddr.parseCIDR(text))
+const blocksOf = (...texts: ReadonlyArray<string>) => texts.map((text) => ipaddr.parseCIDR(text))
 
 const LAST_FOUR = [12, 13, 14, 15]
+const NAT64_PLACES = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR]
 
 /** Transitions from IPv6 to IPv4, the bytes where the IPv4 address stands, and a mask for each. */
 const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>, number?]> = [
   // Mapped, compatible, translated, NAT64.
   [blocksOf('::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96'), LAST_FOUR],
   // NAT64 with a local prefix (RFC 8215) of unknown length: the address has four places (RFC 6052).
-  ...[[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR].map(
-    (places) => [blocksOf('64:ff9b:1::/48'), places] as const,
-  ),
+  ...NAT64_PLACES.map((places) => [blocksOf('64:ff9b:1::/48'), places] as const),
   [blocksOf('2002::/16'), [2, 3, 4, 5]],
   // A Teredo address holds its server, and its client at the end with every bit inverted.
   [blocksOf('2001::/32'), [4, 5, 6, 7]],

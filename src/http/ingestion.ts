@@ -5,11 +5,9 @@ import { bareIngestion, type IngestionOptions } from './bareIngestion.ts'
 import { queued } from './httpOptions.ts'
 
 export type { Egress, EgressRules } from './egress.ts'
-export { statusTable } from '../sink/status.ts'
-export type { StatusRule, StatusTable } from '../sink/status.ts'
+export { statusTable, type StatusRule, type StatusTable } from '../sink/status.ts'
 export type { TlsOptions } from './tls.ts'
-export { ingestionFaults } from './bareIngestion.ts'
-export type { IngestionOptions, IngestionSettings } from './bareIngestion.ts'
+export { ingestionFaults, type IngestionOptions, type IngestionSettings } from './bareIngestion.ts'
 
 /**
  * A sink that posts batches in the public tracking convention: one request a batch, with Basic authentication

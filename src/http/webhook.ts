@@ -6,8 +6,7 @@ import { bareWebhook, type WebhookOptions } from './bareWebhook.ts'
 import { queued } from './httpOptions.ts'
 
 export type { Egress, EgressRules } from './egress.ts'
-export { statusTable } from '../sink/status.ts'
-export type { StatusRule, StatusTable } from '../sink/status.ts'
+export { statusTable, type StatusRule, type StatusTable } from '../sink/status.ts'
 export type { TlsOptions } from './tls.ts'
 export type { WebhookOptions } from './bareWebhook.ts'
 

@@ -119,10 +119,14 @@ const frameOf = ({ stack = '', message }: Error): string => {
   return /\n[ \t]+(at .+)/.exec(frames)?.[1] ?? ''
 }
 
-/** The kind of an error and its place, without its message, which may quote the payload or a secret. */
+/**
+ * The kind of an error and its place, without its message, which may quote the payload or a secret. Those of
+ * headrace quote none.
+ */
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!(error instanceof Error)) return `a thrown ${typeof error}`
     const code = codeOf(error)
+    if (code.startsWith('HEADRACE_')) return `${error.name}: ${error.message}`
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })

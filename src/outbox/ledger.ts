@@ -123,10 +123,8 @@ export const ledger = <A>(
   let calls = 0
   let early = 0
 
-  const defectIn =
-    (where: string) =>
-    (error: unknown): void =>
-      log({ _tag: 'Defect', at: now(), from, where, error })
+  const defectIn = (where: string) => (error: unknown) =>
+    log({ _tag: 'Defect', at: now(), from, where, error })
   const storeFailed = defectIn('outbox')
   const listenerFailed = defectIn('outcome listener')
 

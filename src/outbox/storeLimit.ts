@@ -93,9 +93,7 @@ export const opening = (
   const calls = storeLimit()
   let cancel = nothingToCancel
   let resolve = constVoid
-  const isOpen = new Promise<void>((done) => {
-    resolve = done
-  })
+  const isOpen = new Promise<void>((done) => (resolve = done))
 
   const succeeded = (): void => {
     if (state !== 'opens') return

@@ -180,6 +180,8 @@ export const schemaIn = (
         return { type: 'object' }
       case 'DictionaryType': {
         const names = go(each.domain ?? given, steps)
+        // A key of JSON is a text.
+        if ('type' in names && names['type'] !== 'string') return opaque(given, steps)
         const values = go(each.codomain ?? given, [...steps, '*'])
         const keys = 'const' in names ? [names['const']] : listIn(names, 'enum')
         if (keys.length === 0)

@@ -37,9 +37,8 @@ interface Rules {
   readonly together: (verdicts: ReadonlyArray<Verdict>, name: string, names: ReadonlyArray<string>) => Verdict
 }
 
-const NOT_ASKED_IN_TIME: Verdict = left(
-  retryable('late', { detail: 'the deadline came before it was asked; no request was sent' }),
-)
+const NOT_ASKED = 'the deadline came before it was asked; no request was sent'
+const NOT_ASKED_IN_TIME: Verdict = left(retryable('late', { detail: NOT_ASKED }))
 
 const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArray<string> => {
   const given: unknown = sinks

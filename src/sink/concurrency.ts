@@ -20,9 +20,8 @@ export interface ConcurrencyOptions<in A> {
 }
 
 const FULL: Verdict = left(retryable('queueFull'))
-const NOT_STARTED_IN_TIME: Verdict = left(
-  retryable('late', { detail: 'the deadline came while it waited for a free place' }),
-)
+const NO_PLACE_IN_TIME = 'the deadline came while it waited for a free place'
+const NOT_STARTED_IN_TIME: Verdict = left(retryable('late', { detail: NO_PLACE_IN_TIME }))
 
 interface KeyQueue<A> extends Reported<A> {
   concurrency: number

@@ -86,9 +86,7 @@ const lineStream = (stream: Writable): LineOutput => {
   // Each write gets its error in its callback; without a listener Node would end the process for it.
   stream.on('error', constVoid)
   return {
-    write: (line, done) => {
-      stream.write(line + '\n', done)
-    },
+    write: (line, done) => void stream.write(line + '\n', done),
     isOpen: () => !isClosed && stream.writable,
     end: (done) => {
       isClosed = true
@@ -101,9 +99,7 @@ const lineStream = (stream: Writable): LineOutput => {
       if (stream.writable) stream.write('', release)
       else done()
     },
-    drop: () => {
-      isClosed = true
-    },
+    drop: () => void (isClosed = true),
   }
 }
 

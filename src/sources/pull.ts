@@ -150,18 +150,12 @@ export const pull = <T, R>(
     }
 
     const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
-      if (taken % ITEMS_PER_TURN === 0) {
-        await new Promise<void>((resolve) => {
-          cancelTurn = nextTurn(resolve)
-        })
-      }
+      if (taken % ITEMS_PER_TURN === 0) await new Promise<void>((resolve) => (cancelTurn = nextTurn(resolve)))
       // A `deliver` that stops takes nothing more, and ends a moment later.
       while (inPipeline >= window || !items.observed) {
         fullSince = clock.monotonic()
         if (cancelWarning === undefined) watch()
-        await new Promise<void>((resolve) => {
-          hasRoom = resolve
-        })
+        await new Promise<void>((resolve) => (hasRoom = resolve))
       }
       return isOver ? { done: true, value: undefined } : iterator.next()
     }

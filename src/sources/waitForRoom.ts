@@ -12,10 +12,7 @@ export const waitForRoom = (hasRoom: () => boolean) => {
   let isOpen = false
 
   const wait = async (): Promise<void> => {
-    while (!isOpen && (wasRefused || !hasRoom()))
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
+    while (!isOpen && (wasRefused || !hasRoom())) await new Promise<void>((resolve) => (wake = resolve))
   }
 
   const freed = (): void => {

@@ -84,10 +84,7 @@ const MAX_NAMED = 10
 const TOGETHER = 16
 
 /** In the next turn of the event loop every promise job that needs no input, output or timer has run. */
-const settle = (): Promise<void> =>
-  new Promise((resolve) => {
-    realImmediate(resolve)
-  })
+const settle = (): Promise<void> => new Promise((resolve) => void realImmediate(resolve))
 
 /** Contexts of timers made, by all clocks. They are resources too. */
 let contexts = 0
@@ -196,9 +193,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       if (asked === 0) for (; asked < TOGETHER; asked++) realImmediate(onImmediate)
       const before = countResources()
       fire(timer, ran++)
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
+      await new Promise<void>((resolve) => (wake = resolve))
       // More than promise jobs was started, which may need the next turn.
       if (held.size > 0 || countResources() > before + 1) await rest()
     }
@@ -208,9 +203,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     const target = Math.min(elapsed + timeout, Number.MAX_VALUE)
     const promise = typeof task === 'function' ? task() : task
     const state = { isDone: false }
-    const done = (): void => {
-      state.isDone = true
-    }
+    const done = () => (state.isDone = true)
     promise.then(done, done)
     clocksAtWork++
     try {
@@ -230,10 +223,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     now: () => Math.floor(start + shifted + elapsed),
     monotonic: () => elapsed,
     schedule,
-    sleep: (ms, name = 'sleep') =>
-      new Promise((resolve) => {
-        schedule(ms, resolve, name)
-      }),
+    sleep: (ms, name = 'sleep') => new Promise((resolve) => void schedule(ms, resolve, name)),
     tick: (ms) => {
       const target = timeAfter(ms)
       let ran = 0
@@ -255,8 +245,6 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     runAll: () => advanceTo(Number.MAX_VALUE),
     pending: () => timers.size() - cancelled,
     timers: waiting,
-    wall: (shift) => {
-      shifted += shift
-    },
+    wall: (shift) => void (shifted += shift),
   }
 }

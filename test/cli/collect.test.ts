@@ -1,7 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { configFile, headrace, linesOf, receiverOf, recordsOf, scratch, start, steady } from './inProcess.ts'
+import {
+  configFile,
+  failing,
+  headrace,
+  linesOf,
+  receiverOf,
+  recordsOf,
+  scratch,
+  start,
+  steady,
+} from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
@@ -44,6 +54,15 @@ it('the whole service: a client posts batches, a collector forwards them, a rece
     expect(verifyRaw(env.HOOKS_SECRET, body, headers['x-signature'])._tag).toBe('Right')
   expect(linesOf(stdout).length).toBe(1 + forwarded)
   expect(code).toBe(0)
+})
+
+it('1: the output fails, which is told at once; the account goes to stderr', async () => {
+  const file = configFile({ sources: [{ id: 'web', writeKey: 'wk' }], destinations: [] })
+  const full = { stdout: failing('ENOSPC') }
+  const { complains, signal, ended } = start(['collect', '0', '--config', file, '--output', 'json'], full)
+  await complains(/the output could not be written: ENOSPC/)
+  signal()
+  expect(await ended).toMatchObject({ code: 1, stderr: expect.stringContaining('received 0') as string })
 })
 
 it('says it is ready, tells each end, and gives its account as NDJSON', async () => {

@@ -99,6 +99,11 @@ it('1, and no answer: what it takes cannot be written', async () => {
   await expect(post('/', body)).rejects.toThrow()
   const { code, stderr } = await ended
   expect([code, stderr]).toEqual([1, expect.stringMatching(/--out could not be written: no space/)])
+  const nowhere = await headrace(['listen', '0', '--out', '/nowhere/x'])
+  expect([nowhere.code, nowhere.stderr]).toEqual([
+    2,
+    expect.stringMatching(/--out '.*x' cannot be written: no such/),
+  ])
 })
 
 it('takes only POST', async () => {

@@ -18,14 +18,15 @@ const sent = async (path: string, body: unknown): Promise<ReadonlyArray<Record<s
 }
 
 describe('a message', () => {
-  it.each(['identify', 'track', 'page', 'screen', 'group', 'alias'])(
-    'posted to /v1/%s is of that kind',
-    async (type) => {
-      const ids = { userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
-      const [event] = await sent(`/v1/${type}`, { type: 'track', ...ids })
+  const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias']
+  it.each(kinds)('posted to /v1/%s, or to its first letter, is of that kind', async (type) => {
+    const ids = { userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
+    for (const path of [type, type.charAt(0)]) {
+      const [event] = await sent(`/v1/${path}`, { type: 'track', ...ids })
       expect(event).toMatchObject({ type, version: 1, messageId: 'made', timestamp: NOW, context: {} })
-    },
-  )
+    }
+    expect(await sent('/v1/b', { batch: [{ type, ...ids }] })).toMatchObject([{ type }])
+  })
 
   it('of a page may have either id, and its traits become properties', async () => {
     const [event] = await sent('/v1/page', {

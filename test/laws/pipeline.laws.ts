@@ -6,9 +6,23 @@ import { Event, toWebhookBody } from '../../src/event/index.ts'
 import type { Sink, BatchPayload, Payload } from '../../src/index.ts'
 import { batch, deliver, encode, failover, firstSuccess, route, sign, toAll } from '../../src/index.ts'
 import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
+import { limitRetries } from '../../src/policy/index.ts'
 import { pipelineLaws, registerLaws, type PipelineWorld } from '../../src/testing/laws/index.ts'
 
 describe('events one by one', () => registerLaws({ test }, pipelineLaws<Payload<Event>>(eventPipeline)))
+
+describe('events that are tried once', () => {
+  const once = pipelineLaws<Payload<Event>>(
+    (source$, sink, { clock, random }) =>
+      source$.pipe(
+        validate(Event),
+        encode(toWebhookBody),
+        deliver(sink, { clock, random, retry: limitRetries(0) }),
+      ),
+    { retries: false },
+  )
+  registerLaws({ test }, once)
+})
 
 describe('signed batches by user', () => {
   const laws = pipelineLaws<BatchPayload<Event>>((source$, sink, { clock, random }) =>

@@ -90,7 +90,12 @@ describe('what says nothing', () => {
 
   it('is a fault with its path, and never an empty schema', () => {
     const list = t.array(t.type({ d: opaque }))
-    const codec = t.type({ a: Positive, 'b c': list, e: t.tuple([t.string, t.Function]) })
+    const codec = t.type({
+      a: Positive,
+      'b c': list,
+      e: t.tuple([t.string, t.Function]),
+      f: t.record(t.number, t.string),
+    })
     const schema = jsonSchemaOf(codec)
     const message = (name: string): string => `the codec ${name} does not say what it takes: use withSchema`
     expect(schema).toEqual({
@@ -99,6 +104,7 @@ describe('what says nothing', () => {
         { path: 'a', message: message('"Positive"') },
         { path: 'b c["*"].d', message: message('"Opaque"') },
         { path: 'e[1]', message: message('"Function"') },
+        { path: 'f', message: message('"{ [K in number]: string }"') },
       ],
     })
   })

@@ -252,6 +252,12 @@ export const migrate = async (pool: PostgresPool, options: { schema?: string } =
   await pool.query({ text: `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0));${sql}` })
 }
 
+/** With a code of headrace, so that the default log has its message. */
+const unopened = (why: string, cause?: unknown): Error =>
+  Object.assign(new Error(`the outbox in PostgreSQL did not open: ${why}`, { cause }), {
+    code: 'HEADRACE_OUTBOX',
+  })
+
 /** Why PostgreSQL did not open a queue, with the remedy if it is known. */
 const explained = (error: unknown, schema: string): Error => {
   const code = codeOf(error)
@@ -259,7 +265,7 @@ const explained = (error: unknown, schema: string): Error => {
   const missing = `its schema ${schema} is missing: run migrate(pool), or "headrace outbox migrate"`
   const readOnly = 'its server takes no changes: give the pool of the primary'
   const remedy = isMissing ? missing : code === '25006' ? readOnly : messageOf(error) || code
-  return new Error(`the outbox in PostgreSQL did not open: ${remedy}`, { cause: error })
+  return unopened(remedy, error)
 }
 
 /** Checks the schema, and that the queue has the same use as ever. */
@@ -273,7 +279,6 @@ export const openQueue = async (
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
   const { version = 0, encoding = '', isolation = '' } = (await asked(ask('version')))[0] ?? {}
-  const unopened = (why: string): Error => new Error(`the outbox in PostgreSQL did not open: ${why}`)
   if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
   if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
   if (isolation !== 'read committed')

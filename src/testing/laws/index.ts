@@ -4,7 +4,6 @@
  *
  * @module
  */
-export { holds, same } from './law.ts'
 export { batchLaws } from './batchLaws.ts'
 export type { Batcher } from './batchWorld.ts'
 export { broken } from './brokenParts.ts'
@@ -18,7 +17,7 @@ export { anyEvent, eventOf, trackingCallOf, wireBody, type TrackingCall } from '
 export { faultScript, type FaultScriptOptions } from './faultScript.ts'
 export { invalidBody, invalidCallOf, invalidFor, type InvalidInput } from './invalidInput.ts'
 export { hostileJson } from './jsonValues.ts'
-export { law, lawsOver, propertyOf, type Broken, type Law, type Run } from './law.ts'
+export { holds, law, lawsOver, propertyOf, same, type Broken, type Law, type Run } from './law.ts'
 export { layerLaws } from './layerLaws.ts'
 export { outboxLaws } from './outboxLaws.ts'
 export type { MakeOutbox, OutboxBounds, OutboxItem, OutboxLawOptions, OutboxWorld } from './outboxWorld.ts'

@@ -120,9 +120,8 @@ const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: R
   for (const clock of clocks) {
     sinks.set(clock, scriptedSink({ clock, reply: () => reply }))
     const tell = (value: unknown): void => void told.push([clocks.indexOf(clock), clock.monotonic(), value])
-    layered
-      .deliver(item, { ...attempt, clock })
-      .subscribe({ next: tell, error: tell, complete: () => tell('complete') })
+    const observer = { next: tell, error: tell, complete: () => tell('complete') }
+    layered.deliver(item, { ...attempt, clock }).subscribe(observer)
   }
   for (const clock of clocks) await clock.advance(FAR_AHEAD)
   return told

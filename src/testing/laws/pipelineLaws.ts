@@ -3,7 +3,7 @@ import { concatMap, defer, from, tap, type Observable } from 'rxjs'
 import { inspect } from 'node:util'
 import { isRight } from '../../core/either.ts'
 import { isFinal, type Verdict } from '../../core/failure.ts'
-import { checkOptions, func, optional, strict } from '../../core/options.ts'
+import { checkOptions, flag, func, optional, strict, withDefault } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
 import type { Sink } from '../../sink/sink.ts'
@@ -42,6 +42,8 @@ export interface PipelineLawOptions {
    * order. Default: no order.
    */
   readonly keyOf?: (item: unknown) => string | undefined
+  /** False for one that tries each item once: no law needs a retry. Default true. */
+  readonly retries?: boolean
 }
 
 const markedCall = (messageId: string): fc.Arbitrary<unknown> =>
@@ -207,7 +209,11 @@ const sendings = (happened: ReadonlyArray<Happened>) =>
     what === 'sent' ? items.map((item) => ({ item, sink, before: happened.slice(0, n) })) : [],
   )
 
-const pipelineOptions = strict({ item: optional(func()), keyOf: optional(func()) })
+const pipelineOptions = strict({
+  item: optional(func()),
+  keyOf: optional(func()),
+  retries: withDefault(flag, true),
+})
 
 /**
  * The laws of a pipeline of yours, from its source to its sink. The sink that they give is in memory: it
@@ -231,8 +237,9 @@ export const pipelineLaws = <P>(
   pipeline: Pipeline<P>,
   options: PipelineLawOptions = {},
 ): ReadonlyArray<Law> => {
-  checkOptions('options of pipelineLaws', pipelineOptions, options)
+  const { retries } = checkOptions('options of pipelineLaws', pipelineOptions, options)
   const { item = markedCall, keyOf } = options
+  const aRetry = retries ? ['a retry'] : []
   const laws = lawsOver('pipeline', inputOf(item(MARK)), (input, run) => playPipeline(pipeline, input, run), {
     'ends-once': {
       statement: 'Each item of the source ends exactly once, also if the sink fails, hangs or throws.',
@@ -240,7 +247,7 @@ export const pipelineLaws = <P>(
         const ended = itemsWhen(happened, 'ended').toSorted((a, b) => a - b)
         same(ended, unsubscribeAt === null ? [...items.keys()] : [...new Set(ended)])
       },
-      situations: ['a refusal', 'a retry', 'the sink throws', 'Delivered', 'Rejected'],
+      situations: ['a refusal', ...aRetry, 'the sink throws', 'Delivered', 'Rejected'],
     },
     'tells-the-truth': {
       statement:
@@ -272,7 +279,7 @@ export const pipelineLaws = <P>(
           holds(!isOver, `item ${String(item)} was sent again`)
         }
       },
-      situations: ['a retry'],
+      situations: aRetry,
     },
     completes: {
       statement:
@@ -296,7 +303,7 @@ export const pipelineLaws = <P>(
           same({ item, open }, { item, open: [] })
         }
       },
-      situations: ['a retry'],
+      situations: aRetry,
     },
   })
   return laws.filter(({ id }) => keyOf !== undefined || id !== 'pipeline/keeps-order')

@@ -55,8 +55,7 @@ export const plainOutbox = <A>(
   }
   const rankOf = ({ due, entry }: Row<A>): number => (due === 0 ? 0 : rank(entry.item))
   const isFree = ({ entry }: Row<A>): boolean => !leased.has(entry.id)
-  const free = (): ReadonlyArray<Row<A>> =>
-    held.rows.filter(isFree).sort((a, b) => a.due - b.due || rankOf(a) - rankOf(b))
+  const free = () => held.rows.filter(isFree).sort((a, b) => a.due - b.due || rankOf(a) - rankOf(b))
 
   const outbox = {
     keeps: () => true,

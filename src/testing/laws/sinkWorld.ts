@@ -264,9 +264,7 @@ export const playSink = async <A>(
     await clock.advance(REST)
     const step = { ...first.step, ...plainStep }
     let over = (): void => undefined
-    const ended = new Promise<void>((resolve) => {
-      over = resolve
-    })
+    const ended = new Promise<void>((resolve) => (over = resolve))
     // Asked for now: it may depend on what failed before.
     const { told } = start({ ...first, step, verdicts: verdictsOf(sink, first.item, first.own) }, true, over)
     await clock.run(ended, { timeout }).catch(() => undefined)
