@@ -173,6 +173,6 @@ export const collectCommand = async (
       err.line(`headrace: with removed ones: ${showSummary(`accepted ${String(all.accepted)}`, 0, all)}`)
   }
   const code = closed ? endCodeOf(all) : STOPPED
-  if (stop.now.aborted) await quit(terminal, code)
+  if (stop.now.aborted || database?.isBusy() === true) await quit(terminal, code)
   return code
 }

@@ -344,6 +344,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (job.epilogue) await target.close({ timeout: job.grace })
   erase()
   if (panel) await panel.close()
-  if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
+  const isCut = stop.gently.aborted && database?.isBusy() === true
+  if (stop.now.aborted || isCut) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }

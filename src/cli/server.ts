@@ -31,6 +31,8 @@ export const openPostgres = async ({ url, schema }: NonNullable<Place['server']>
   const openings: Array<() => unknown> = []
   return {
     pool,
+    /** A statement has no answer yet. It may keep the process for 30 s. */
+    isBusy: (): boolean => pool.totalCount > pool.idleCount,
     outboxOf:
       (queue: string) =>
       <A>(of: OutboxFactoryOptions<A>) => {
