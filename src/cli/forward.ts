@@ -83,7 +83,6 @@ export const callIn = ({ items: [carried], text }: Stored): object =>
 /** The file of `--dead`: undelivered events, as calls that can be sent again. The first one creates it. */
 const openDeadFile = (path: string, { stats: read }: Input) => {
   const existing = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (existing?.isDirectory() === true) throw new UsageError(`--dead '${path}' is a folder: name a file`)
   if (read?.isFile() === true && read.dev === existing?.dev && read.ino === existing.ino)
     throw new UsageError('--dead is the input file: give another, or events would be sent again and again')
   assertWritable('--dead', path)

@@ -175,7 +175,8 @@ export const listenCommand = async (
   await new Promise<void>((resolve) => (file === undefined ? resolve() : file.end(resolve)))
   const { authentic, 'not authentic': notAuthentic, 'not checked': notChecked } = counts
   const checked = `authentic ${String(authentic)} · not authentic ${String(notAuthentic)}`
-  if (output === 'json') out.line(toJson({ t: 'summary', requests, authentic, notAuthentic, notChecked }))
+  if (output === 'json' && !out.hasFailed())
+    out.line(toJson({ t: 'summary', requests, authentic, notAuthentic, notChecked }))
   else err.line(`headrace: requests ${String(requests)} · ${checked} · not checked ${String(notChecked)}`)
   const isMissed = once !== undefined && (notAuthentic > 0 || requests < once)
   return isMissed || ended.signal.reason === FAULT ? FAULT : FINE

@@ -29,26 +29,16 @@ export type AnswerRequest = (
 
 const PATH = /^[^]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias|[abgipst])\/*$/
 
-/** Other names of endpoints. A library for browsers posts to those of one character. */
-const ALIASES: Readonly<Record<string, Endpoint>> = {
-  ...{
-    import: 'batch',
-    a: 'alias',
-    b: 'batch',
-    g: 'group',
-    i: 'identify',
-    p: 'page',
-    s: 'screen',
-    t: 'track',
-  },
-}
+/** A library for browsers posts to `/v1/` and the first character of these. */
+const ABBREVIATED = ['alias', 'batch', 'group', 'identify', 'page', 'screen', 'track'] as const
 
 /** The endpoint of a request target: its path ends in `/v1/` and a name, behind any prefix. */
 export const endpointOf = (target: string): Endpoint | undefined => {
   const [path = ''] = target.split(/[?#]/, 1)
   const name = PATH.exec(path)?.[1]
   // The other names of the pattern are endpoints.
-  return ALIASES[name ?? ''] ?? (name as Endpoint | undefined)
+  if (name?.length === 1) return ABBREVIATED.find((each) => each.startsWith(name))
+  return name === 'import' ? 'batch' : (name as Endpoint | undefined)
 }
 
 const unknownPath: Answer = reject(

@@ -120,13 +120,13 @@ const frameOf = ({ stack = '', message }: Error): string => {
 }
 
 /**
- * The kind of an error and its place, without its message, which may quote the payload or a secret. Those of
- * headrace quote none.
+ * The kind of an error and its place, without its message, which may quote the payload or a secret. The one
+ * of an outbox that did not open quotes none.
  */
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!(error instanceof Error)) return `a thrown ${typeof error}`
     const code = codeOf(error)
-    if (code.startsWith('HEADRACE_')) return `${error.name}: ${error.message}`
+    if (code === 'HEADRACE_OUTBOX') return `${error.name}: ${error.message}`
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })

@@ -77,7 +77,7 @@ export interface Deliver {
   ): <L, P extends S>(source: EitherSource<L, P | NeededFor<S>>) => Observable<L | Refusal | Outcome<P>>
   <P>(
     sink: Sink<P>,
-    options: DeliverOptions & { readonly outbox?: Outbox<P> },
+    options: DeliverOptions & { readonly outbox?: Outbox<P> | undefined },
   ): <L>(source: EitherSource<L, P | NeededFor<P>>) => Observable<L | Refusal | Outcome<P>>
 }
 
@@ -283,7 +283,10 @@ const runRelay = <L, P, D>(
  */
 export const deliver: Deliver = <S>(
   sink: Sink<S>,
-  options: DeliverOptions & { readonly outbox?: Outbox<S>; readonly batch?: BulkOptions<never> } = {},
+  options: DeliverOptions & {
+    readonly outbox?: Outbox<S> | undefined
+    readonly batch?: BulkOptions<never>
+  } = {},
 ) => {
   assertSink('deliver', sink)
   const all = checkOptions('options of deliver', strict(shape), options)

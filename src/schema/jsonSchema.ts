@@ -75,6 +75,15 @@ const opened = ({ additionalProperties: rest = false, ...schema }: JsonSchema): 
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
 
+/** Whether it takes texts alone, as keys are, or says nothing about it. */
+const isOfTexts = (names: JsonSchema): boolean => {
+  const { type = 'string', const: only = '' } = names
+  const isTexts = [only, ...listIn(names, 'enum')].every((each) => typeof each === 'string')
+  return (
+    type === 'string' && isTexts && listIn(names, 'anyOf').every((each) => isRecord(each) && isOfTexts(each))
+  )
+}
+
 /** The parts of a value that all hold: records become one, with the keys of all of them. */
 const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
   const isPlain = (each: JsonSchema): boolean => Object.keys(each).join() === 'type'
@@ -180,8 +189,7 @@ export const schemaIn = (
         return { type: 'object' }
       case 'DictionaryType': {
         const names = go(each.domain ?? given, steps)
-        // A key of JSON is a text.
-        if ('type' in names && names['type'] !== 'string') return opaque(given, steps)
+        if (!isOfTexts(names)) return opaque(given, steps)
         const values = go(each.codomain ?? given, [...steps, '*'])
         const keys = 'const' in names ? [names['const']] : listIn(names, 'enum')
         if (keys.length === 0)

@@ -2,7 +2,7 @@ import { left } from '../core/either.ts'
 import { isFinal, isRetryable, retryable, wasStarted, type Failure, type Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
-import type { Layer } from './sink.ts'
+import type { Attempt, Layer } from './sink.ts'
 
 /** Options of `withCircuitBreaker`. */
 export interface CircuitBreakerOptions {
@@ -17,9 +17,12 @@ const breakerOptions = strict({
   openTimeout: withDefault(wholeNumber('ms', 1), 30_000),
 })
 
-/** A sink that refused the item, or ended a part of the batch, is not down. */
-const isAnswer = (failure: Failure): boolean =>
-  !isRetryable(failure) || (failure._tag === 'PartlyFailed' && failure.members.some(isFinal))
+const endedIn = (failure: Failure | undefined): number =>
+  failure?._tag === 'PartlyFailed' ? failure.members.filter(isFinal).length : 0
+
+/** A sink that refused the item, or ended more of the batch than attempts before, is not down. */
+const isAnswer = (failure: Failure, { lastFailure }: Attempt): boolean =>
+  !isRetryable(failure) || endedIn(failure) > endedIn(lastFailure)
 
 /**
  * Spares a sink that is down: after `failures` retryable failures in a row the circuit is open, and
@@ -63,8 +66,8 @@ export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer =
         open()
         return undefined
       },
-      learn: (verdict) => {
-        if (verdict._tag === 'Right' || isAnswer(verdict.left)) {
+      learn: (verdict, attempt) => {
+        if (verdict._tag === 'Right' || isAnswer(verdict.left, attempt)) {
           failed = 0
           probeAt = undefined
         } else if (wasStarted(verdict.left) && ++failed >= failures) open()

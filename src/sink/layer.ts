@@ -239,7 +239,7 @@ interface Gate {
   /** The verdict of a delivery that is not started. */
   readonly holdBack: () => Verdict | undefined
   /** Receives every other verdict before it is passed on: its observer may start another delivery. */
-  readonly learn?: (verdict: Verdict) => void
+  readonly learn?: (verdict: Verdict, attempt: Attempt) => void
 }
 
 /** A gate holds the item back until a moment: a closed destination names none. */
@@ -265,7 +265,7 @@ export const gateLayer = (open: (now: () => number) => Gate): Layer => {
         }
         if (learn === undefined) return subscribe(item, attempt, observer)
         const onVerdict = (verdict: Verdict): void => {
-          learn(verdict)
+          learn(verdict, attempt)
           observer.next(verdict)
         }
         return subscribe(item, attempt, new WithNext(observer, onVerdict))

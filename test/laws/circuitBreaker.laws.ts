@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
-import { describe } from 'vitest'
-import { withCircuitBreaker, type Layer } from '../../src/index.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { of } from 'rxjs'
+import { describe, expect, test } from 'vitest'
+import { onlyAttempt, partlyFailed, retryable, withCircuitBreaker, type Layer } from '../../src/index.ts'
 import { itKeeps, law, same, type Law } from '../support/check.ts'
 import { deliverAll } from './deliveries.ts'
 import { notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
@@ -33,6 +35,21 @@ export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
     },
   ),
 ]
+
+test('parts of a batch that ended before do not close the circuit', () => {
+  const failure = partlyFailed([right({ sink: 's' }), left(retryable('network'))])
+  const sink = withCircuitBreaker({ failures: 2 })({
+    name: 's',
+    deliver: () => of(left(failure)),
+    close: async () => undefined,
+  })
+  const held: unknown[] = []
+  for (let n = 0; n < 3; n++)
+    sink
+      .deliver(1, { ...onlyAttempt, lastFailure: failure })
+      .subscribe((verdict) => held.push(notBeforeOf(verdict) !== undefined))
+  expect(held).toEqual([false, false, true])
+})
 
 describe('withCircuitBreaker', () =>
   itKeeps(breakerLaws((failures, openTimeout) => withCircuitBreaker({ failures, openTimeout }))))

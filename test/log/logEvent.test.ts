@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { ConfigError } from '../../src/core/refusal.ts'
+import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { errorKind } from '../../src/log/logEvent.ts'
 import { SECRET } from './events.ts'
 import { forAll } from '../support/check.ts'
@@ -9,8 +9,8 @@ it('names the kind, the code and the place', () => {
   expect(errorKind(Object.assign(new RangeError('x'), { code: 'EPIPE' }))).toMatch(
     /^RangeError \(EPIPE\) at .*logEvent\.test\.ts/,
   )
-  expect(errorKind(new ConfigError('Invalid options', [{ path: 'a', message: 'must be b' }]))).toMatch(
-    / must be b$/,
+  expect(errorKind(new OutboxError('missing', '/x', 'not opened, as b'))).toMatch(
+    /^OutboxError: not opened, as b$/,
   )
   expect(errorKind('text')).toBe('a thrown string')
   expect(errorKind(null)).toBe('a thrown object')

@@ -504,7 +504,10 @@ describe('PostgreSQL', async () => {
         connectionString: url,
         options: '-c default_transaction_isolation=serializable',
       })
-      expect(await opening({ pool: strict })).toMatch(/isolation serializable: give one with READ COMMITTED$/)
+      expect(await opening({ pool: strict })).toBe('opened')
+      expect(await opening({ pool: strict }, { keyOf })).toMatch(
+        /isolation serializable: give one with READ COMMITTED$/,
+      )
       await strict.end()
       const none = new pg.Pool({ connectionString: 'postgres://me:secret@127.0.0.1:1/db' })
       const message = await opening({ pool: none })

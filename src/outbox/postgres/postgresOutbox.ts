@@ -252,7 +252,7 @@ const postgresOutbox = <A>(
 
   const opened = (): Promise<void> => {
     const open = async (): Promise<void> => {
-      await openQueue(ask, schema, queue, codec.kind ?? 'items', owner)
+      await openQueue(ask, schema, queue, codec.kind ?? 'items', owner, keyOf !== undefined)
       await me.register()
       await recount().catch(constVoid) // Bounds and figures may come later.
       if (closing !== undefined) return

@@ -38,6 +38,10 @@ export const schemaSql = (schema = 'headrace'): string => {
   const lockOf = (key: string): string => `hashtextextended('${schema}:' || q || ':' || ${key}, 0)`
   const lockKeys = `perform pg_advisory_xact_lock(hash) from (
       select distinct ${lockOf('k')} as hash from unnest(keys) k where k is not null order by 1) locks;`
+  // An older snapshot would not see other items of a key.
+  const readCommitted = `if current_setting('transaction_isolation') not like 'read %' then
+    raise exception 'items with a key need a transaction with READ COMMITTED';
+  end if;`
   const giveTurns = `update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
       select e.id from ${schema}.item e where e.queue = q and e.key = k order by e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
@@ -54,20 +58,20 @@ create table if not exists ${schema}.worker (
 create table if not exists ${schema}.item (
   id bigint generated always as identity primary key, queue text not null,
   due bigint not null default 0, -- 0: never put back; else milliseconds since 1970 by the server's clock
-  worker bigint, turn boolean not null default true, key text,
+  worker bigint, -- -1: no item, but a turn of its key that is to be given
+  turn boolean not null default true, key text,
   size float8 not null, about text, item text not null
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
   autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_insert_scale_factor = 0,
   autovacuum_vacuum_insert_threshold = 100000);
 ${index('item_free', '(queue, due, id) where worker is null and turn')}
 ${index('item_key', '(queue, key, id) where key is not null')}
+${index('item_turn', '(queue) where worker = -1')}
 create table if not exists ${schema}.dead (
   queue text not null, id bigint generated always as identity, at bigint not null,
   key text, size float8 not null,
   about text, -- its entry and its outcome; null: the item could not be read
   item text not null, primary key (queue, id));
--- Keys that a transaction held when an item of them ended. Their next item has no turn yet.
-create table if not exists ${schema}.behind (queue text, key text, primary key (queue, key));
 create table if not exists ${schema}.bookmark (queue text, name text, value text, primary key (queue, name));
 
 -- Adds items, leased to a worker if that is alive: 0 is none, null a transaction of a host. Of a key only the
@@ -82,8 +86,6 @@ begin
   if me is not null then
     -- The lock keeps another worker from ending the leases of this one meanwhile.
     select w.id into alive from ${schema}.worker w where w.id = me for key share;
-    -- Ends before the sender gives up: an ended connection would leave a backend that waits on.
-    perform set_config('lock_timeout', '25s', true);
   end if;
   if marks is not null then
     insert into ${schema}.bookmark
@@ -96,9 +98,10 @@ begin
       returning item.id, item.worker;
     return;
   end if;
-  -- An older snapshot would not see the item before it.
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'items with a key need a transaction with READ COMMITTED';
+  ${readCommitted}
+  if me is not null then
+    -- Ends before the sender gives up: an ended connection would leave a backend that waits on.
+    perform set_config('lock_timeout', '25s', true);
   end if;
   ${lockKeys}
   return query insert into ${schema}.item (queue, worker, turn, key, size, item)
@@ -138,23 +141,27 @@ begin
 end $$;
 
 -- Removes items that ended. Those with an "about" are dead letters; it is '' if the item could not be read.
--- Then it is the turn of the next item of each key. A transaction that holds a key for long holds up no other
--- key: "renew" gives its turn later.
+-- Then it is the turn of the next item of each key. If a transaction holds a key for long, a row of that key
+-- with the worker -1 says that a turn is to be given, and "renew" gives it: no other key waits.
 create or replace function ${schema}.ack(
   q text, mine bigint[], at bigint, ids bigint[], keyed boolean, abouts text[])
-returns table (gone int, size float8, dead int) ${STEADY_PLAN} set lock_timeout = '1s' as $$
+returns table (gone int, size float8, dead int) ${STEADY_PLAN} as $$
 #variable_conflict use_column
-declare keys text[]; held text[];
+declare keys text[]; held text[]; usual text := current_setting('lock_timeout');
 begin
   if keyed then
+    ${readCommitted}
     select array_agg(distinct i.key) into keys from ${schema}.item i
     where i.id = any(ids) and i.key is not null;
     begin
+      perform set_config('lock_timeout', '1s', true);
       ${lockKeys}
+      perform set_config('lock_timeout', usual, true);
     exception when lock_not_available then
       select array_agg(k) filter (where taken), array_agg(k) filter (where not taken) into keys, held
       from (select k, pg_try_advisory_xact_lock(${lockOf('k')}) as taken from unnest(keys) k) locks;
-      insert into ${schema}.behind select q, k from unnest(held) k on conflict do nothing;
+      insert into ${schema}.item (queue, worker, turn, key, size, item)
+      select q, -1, false, k, 0, '' from unnest(held) k;
     end;
   end if;
   if abouts is null then
@@ -199,9 +206,11 @@ begin
     delete from ${schema}.worker where id = any(ended);
   end if;
   with taken as (
-    delete from ${schema}.behind b where b.queue = q and pg_try_advisory_xact_lock(${lockOf('b.key')})
-    returning b.key)
-  select array_agg(t.key) into keys from taken t;
+    delete from ${schema}.item i where i.id = any(array(
+      select e.id from ${schema}.item e
+      where e.queue = q and e.worker = -1 and pg_try_advisory_xact_lock(${lockOf('e.key')}) limit 1000))
+    returning i.key)
+  select array_agg(distinct t.key) into keys from taken t;
   ${giveTurns}
   gone := gone + coalesce(array_length(keys, 1), 0);
   now := (extract(epoch from clock_timestamp()) * 1000)::bigint;
@@ -252,7 +261,7 @@ export const migrate = async (pool: PostgresPool, options: { schema?: string } =
   await pool.query({ text: `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0));${sql}` })
 }
 
-/** With a code of headrace, so that the default log has its message. */
+/** With the code by which the default log has its message. */
 const unopened = (why: string, cause?: unknown): Error =>
   Object.assign(new Error(`the outbox in PostgreSQL did not open: ${why}`, { cause }), {
     code: 'HEADRACE_OUTBOX',
@@ -275,13 +284,14 @@ export const openQueue = async (
   queue: string,
   kind: string,
   owner: string | undefined,
+  isOrdered: boolean,
 ): Promise<void> => {
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
   const { version = 0, encoding = '', isolation = '' } = (await asked(ask('version')))[0] ?? {}
   if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
   if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
-  if (isolation !== 'read committed')
+  if (isOrdered && !isolation.startsWith('read '))
     throw unopened(`its pool has default_transaction_isolation ${isolation}: give one with READ COMMITTED`)
   if (encoding !== 'UTF8') throw unopened(`its database has the encoding ${encoding}: make one with UTF8`)
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))
