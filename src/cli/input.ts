@@ -1,13 +1,5 @@
 /** Reads events from a file or stdin. A later run can go on behind the last line of a file. */
-import {
-  accessSync,
-  constants,
-  createReadStream,
-  existsSync,
-  fstatSync,
-  statSync,
-  type BigIntStats,
-} from 'node:fs'
+import { accessSync, constants, createReadStream, fstatSync, statSync, type BigIntStats } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { addAbortSignal } from 'node:stream'
@@ -128,10 +120,10 @@ export const openInput = async (path: string, { stdin }: Host): Promise<Input> =
 
 /** @throws UsageError if a file, or the folder of a new one, cannot be written */
 export const assertWritable = (flag: string, path: string): void => {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-    throw new UsageError(`${flag} '${path}' is a folder: name a file`)
+  const existing = statSync(path, { throwIfNoEntry: false })
+  if (existing?.isDirectory() === true) throw new UsageError(`${flag} '${path}' is a folder: name a file`)
   try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
+    accessSync(existing === undefined ? dirname(path) : path, constants.W_OK)
   } catch (error) {
     throw new UsageError(`${flag} '${path}' cannot be written: ${whyNot(error)}; give another file`)
   }

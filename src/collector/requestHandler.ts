@@ -36,8 +36,8 @@ const ABBREVIATED = ['alias', 'batch', 'group', 'identify', 'page', 'screen', 't
 export const endpointOf = (target: string): Endpoint | undefined => {
   const [path = ''] = target.split(/[?#]/, 1)
   const name = PATH.exec(path)?.[1]
-  // The other names of the pattern are endpoints.
   if (name?.length === 1) return ABBREVIATED.find((each) => each.startsWith(name))
+  // The other names of the pattern are endpoints.
   return name === 'import' ? 'batch' : (name as Endpoint | undefined)
 }
 

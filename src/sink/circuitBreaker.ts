@@ -28,7 +28,7 @@ const isAnswer = (failure: Failure, { lastFailure }: Attempt): boolean =>
  * Spares a sink that is down: after `failures` retryable failures in a row the circuit is open, and
  * deliveries are not started: their verdict is `Retryable('held')` until it may close. After `openTimeout`
  * one delivery is let through as a probe. A verdict that is no retryable failure closes the circuit, and so
- * does a `PartlyFailed` of which a member is delivered or refused: a final refusal is an answer of a working
+ * does a `PartlyFailed` by which more members ended than before: a final refusal is an answer of a working
  * sink. A failed probe keeps it open for as long again. Verdicts of deliveries that were never started
  * (`queueFull`, `late`, `held`) change nothing.
  *

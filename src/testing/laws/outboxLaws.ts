@@ -156,7 +156,7 @@ const playOutbox = async (
     const dues = ({ nextDue }: Outbox<Item>) => [nextDue() ?? Infinity, nextDue(true) ?? Infinity] as const
     const [[any, retry], [next, nextRetry]] = [dues(outbox), dues(reference.outbox)]
     const found = [isExact ? any : Math.max(any, next), isExactOfRetries ? retry : Math.max(retry, nextRetry)]
-    const shown = ([due, due2]: ReadonlyArray<number>) => ({ 'nextDue()': due, 'nextDue(true)': due2 })
+    const shown = ([all, old]: ReadonlyArray<number>) => ({ 'nextDue()': all, 'nextDue(true)': old })
     under('wakes', () => same(shown(found), shown([next, nextRetry])))
   }
   const check = (statsLaw: OutboxLaw): void => {
