@@ -41,6 +41,12 @@ it('a redrive that is killed leaves each dead letter dead or waiting', async () 
   expect(left).toEqual([2_000, 2_000, 1_500, 1_000])
 })
 
+it('a store that was killed while it was created opens', async () => {
+  const path = newFolder()
+  expect(spawnSync(process.execPath, [CHILD, 'create', path]).signal).toBe('SIGKILL')
+  await open(path).close()
+})
+
 it('of many processes that find a stale lock at once, one opens the folder', async () => {
   for (let round = 0; round < sized({ short: 1, full: 3, long: 50 }); round++) {
     const path = newFolder()

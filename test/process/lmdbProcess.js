@@ -57,6 +57,16 @@ const tasks = {
     })
   },
 
+  /** Dies while it creates the store, behind its trees. */
+  create: async () => {
+    const { stringify } = JSON
+    JSON.stringify = (value) => {
+      if ('evictedDeadLetters' in value) process.kill(process.pid, 'SIGKILL')
+      return stringify(value)
+    }
+    open()
+  },
+
   hold: async () => {
     const opened = openLmdbOutbox({ path, codec })
     say(opened._tag === 'Right' ? 'open' : opened.left.reason)

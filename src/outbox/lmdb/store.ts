@@ -98,7 +98,7 @@ const view = {
 /** `encoder` is missing in the types of lmdb. */
 const VIEW = { encoding: 'binary', encoder: view } as const
 
-/** Opens the trees and creates missing ones. */
+/** Opens the trees, which it creates in a new store. */
 const openTrees = (path: string, env: Store['env']): Store => ({
   path,
   env,
@@ -108,6 +108,18 @@ const openTrees = (path: string, env: Store['env']): Store => ({
   bookmarks: env.openDB<string, string>('bookmarks', { encoding: 'string' }),
   meta: env.openDB<string, string>('meta', { encoding: 'string' }),
 })
+
+/** To be called in a transaction: a process that ends in it leaves a store without any tree. */
+const createStore = (path: string, env: Store['env'], kind: string): Store => {
+  const store = openTrees(path, env)
+  const { meta } = store
+  // Another process may have created it since.
+  if (meta.get(VERSION_KEY) !== undefined) return store
+  meta.putSync(VERSION_KEY, String(VERSION))
+  meta.putSync(KIND_KEY, kind)
+  meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
+  return store
+}
 
 /** Whether a folder holds a store, or a file of its name. */
 export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_FILE))
@@ -174,8 +186,6 @@ const checkVersion = (env: Store['env'], path: string): void => {
   // `create: false` is missing in the types of lmdb: then a missing tree is undefined.
   const options = { encoding: 'string', create: false } as const
   const meta = env.openDB<string, string>('meta', options) as Store['meta'] | undefined
-  // A process that ended while it created the store leaves one without any tree.
-  if (meta === undefined && env.getKeysCount({ limit: 1 }) === 0) return
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
   if (!Number.isSafeInteger(version)) throw badFile(path, FOREIGN)
   if (version <= VERSION) return
@@ -210,9 +220,13 @@ const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolea
 }
 
 /** Throws unless the store has the expected kind and owner. An empty store may be taken by another owner. */
-const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
+const checkContent = (
+  store: Store,
+  counters: Counts | undefined,
+  kind: string,
+  owner: string | undefined,
+): void => {
   const { env, meta, path } = store
-  const counters = countersIn(store)
   if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
   if (!isConsistent(store, counters))
     throw badFile(path, { reason: 'damaged', what: 'does not hold what it counts' })
@@ -242,18 +256,14 @@ const openLocked = <T>(
   checkFiles(path)
   const env = lmdb.open<Buffer, string>(path, ENV)
   try {
-    // lmdb counts readers by locks of the kernel, which hold between containers; a lock file does not.
-    if (/\d/.test(env.readerList())) throw usedBy(path, UNSEEN)
-    checkVersion(env, path)
-    const store = openTrees(path, env)
-    const { meta } = store
-    if (meta.get(VERSION_KEY) === undefined)
-      env.transactionSync(() => {
-        meta.putSync(VERSION_KEY, String(VERSION))
-        meta.putSync(KIND_KEY, kind)
-        meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
-      })
-    checkContent(store, kind, owner)
+    const isNew = env.getKeysCount({ limit: 1 }) === 0
+    if (!isNew) checkVersion(env, path)
+    const store = isNew ? env.transactionSync(() => createStore(path, env, kind)) : openTrees(path, env)
+    const counters = countersIn(store)
+    // lmdb counts readers by locks of the kernel, which hold between containers; a lock file does not. The
+    // line before made this process one of them: of two that open at once, the later sees the other.
+    if (new Set(env.readerList().match(/^ *\d+ \w+/gm)).size > 1) throw usedBy(path, UNSEEN)
+    checkContent(store, counters, kind, owner)
     return { env, begun: begin(store) }
   } catch (error) {
     // Nothing is under way in it, so it is closed when this returns.
