@@ -11,6 +11,7 @@ import { NEVER } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deliver, refused, sink, systemClock } from '../../src/index.ts'
 import { messageOf } from '../../src/core/failure.ts'
+import { errorKind } from '../../src/log/logEvent.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
 import { webhookDestination, type Destination } from '../../src/destination/index.ts'
@@ -480,7 +481,7 @@ describe('PostgreSQL', async () => {
     const opening = async (options: Some, of: Of = {}) =>
       open(options, of).then(
         (outbox) => outbox.close().then(() => 'opened'),
-        (error: unknown) => messageOf(error),
+        (error: unknown) => errorKind(error),
       )
     test('schemas and servers', async () => {
       expect(await opening({ schema: 'nowhere' })).toContain(

@@ -261,11 +261,11 @@ export const migrate = async (pool: PostgresPool, options: { schema?: string } =
   await pool.query({ text: `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0));${sql}` })
 }
 
-/** With the code by which the default log has its message. */
+/** The code by which the default log has the message of an error. */
+const TOLD = { code: 'HEADRACE_OUTBOX' }
+
 const unopened = (why: string, cause?: unknown): Error =>
-  Object.assign(new Error(`the outbox in PostgreSQL did not open: ${why}`, { cause }), {
-    code: 'HEADRACE_OUTBOX',
-  })
+  Object.assign(new Error(`the outbox in PostgreSQL did not open: ${why}`, { cause }), TOLD)
 
 /** Why PostgreSQL did not open a queue, with the remedy if it is known. */
 const explained = (error: unknown, schema: string): Error => {
@@ -297,10 +297,13 @@ export const openQueue = async (
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))
   // Two processes may use it first at the same time: one of them sees it a moment later.
   const [found] = [...(await use()), ...(await use())]
-  const wrong = (what: string): ConfigError =>
-    new ConfigError('Invalid options', [
-      { path: 'outbox', message: `has the queue ${queue}, which holds ${what}: use another queue` },
-    ])
+  const wrong = (what: string): Error => {
+    const fault = {
+      path: 'outbox',
+      message: `has the queue ${queue}, which holds ${what}: use another queue`,
+    }
+    return Object.assign<Error, object>(new ConfigError('Invalid options', [fault]), TOLD)
+  }
   if (found !== undefined && found.kind !== kind) throw wrong(`${found.kind} and not ${kind}`)
   const other = found?.owner ?? owner
   if (owner !== undefined && other !== owner) throw wrong(`items of ${String(other)} and not of ${owner}`)
