@@ -50,7 +50,9 @@ type NeededFor<S> = [S] extends [BatchPayload<unknown>]
   ? Hint<'put encode() and batch() before deliver'>
   : [S] extends [Payload<unknown>]
     ? Hint<'put encode() before deliver'>
-    : never
+    : [S] extends [ReadonlyArray<unknown>]
+      ? Hint<'give deliver the option batch'>
+      : never
 
 /** Options of `deliver` for a bulk sink, which takes many items in one delivery. */
 export interface BulkDeliverOptions<A> extends DeliverOptions {

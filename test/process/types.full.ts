@@ -96,6 +96,7 @@ const FORGOTTEN: ReadonlyArray<readonly [operators: string, named: string]> = [
     'validate(Order), encode((order) => order), deliver(memory<BatchPayload<unknown>>())',
     'Hint<"put encode() and batch() before deliver">',
   ],
+  ['validate(Order), deliver(memory<ReadonlyArray<object>>())', 'Hint<"give deliver the option batch">'],
 ]
 
 test('a forgotten operator is named in the error of the compiler', async () => {
@@ -118,7 +119,7 @@ test('a forgotten operator is named in the error of the compiler', async () => {
   const found = errors.map((error) =>
     [...error.matchAll(/^ +Type '.*' is not assignable to type '((?!Right|Operator).*)'\.$/gm)]
       .map(([, wanted = '']) => wanted)
-      .filter((wanted) => /ValidatedOrLifted|put /.test(wanted))
+      .filter((wanted) => /ValidatedOrLifted|Hint/.test(wanted))
       .at(-1),
   )
   expect(found).toHaveLength(FORGOTTEN.length)
