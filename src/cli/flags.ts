@@ -56,7 +56,7 @@ const running = {
 
 const SECRET = 'the variable that holds the shared secret'
 
-const tlsCa = optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', as.fileText)
+const tlsCa = optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', as.pemFile)
 
 const sending = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),

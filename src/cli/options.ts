@@ -180,10 +180,16 @@ export const headerVariables: Flag<Readonly<Record<string, string>>>['read'] = (
   return headers(lines, env)
 }
 
-export const fileText: Parse<string> = (path) =>
-  E.tryCatch(
-    () => readFileSync(path, 'utf8'),
-    () => 'names a file that cannot be read',
+export const pemFile: Parse<string> = (path) =>
+  pipe(
+    E.tryCatch(
+      () => readFileSync(path, 'utf8'),
+      () => 'names a file that cannot be read',
+    ),
+    E.filterOrElse(
+      (pem) => pem.includes('-----BEGIN '),
+      () => 'names a file without PEM',
+    ),
   )
 
 export const httpUrl: Parse<URL> = (given) =>

@@ -61,7 +61,7 @@ it('trusts the authority in a file', async () => {
 
 it.each([
   [['ftp://a.example'], 'url must begin with http:// or https://'],
-  [['http://a.example', '--tls-ca', 'package.json'], '--tls-ca must be PEM text'],
+  [['http://a.example', '--tls-ca', 'package.json'], '--tls-ca names a file without PEM'],
   [['http://a.example', '--output', 'lines'], '--output must be text or json'],
   [[], "missing required argument 'URL'"],
 ])('2 for wrong usage: %j', async ([url = '', ...flags], message) => {
