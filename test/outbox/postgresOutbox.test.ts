@@ -157,23 +157,41 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  test('a nack that is repeated after its answer was lost leaves a newer lease alone', async () => {
-    let isCut = false
-    const lossy = failing((text, hasRun) => isCut && hasRun && text.includes('.nack('))
-    const outbox = await open({ pool: lossy, queue: 'repeated' })
-    await outbox.enqueue(['a', 'b'])
-    const [a, b] = (await lease(outbox)).map((entry) => [{ entry, due: 1 }])
-    isCut = true
-    await expect(outbox.nack(a ?? [])).rejects.toThrow('cut')
-    isCut = false
-    await outbox.nack(b ?? [])
-    const again = await outbox.lease(Date.now(), ALL)
-    await outbox.nack(a ?? [])
-    await outbox.ack(again.map(ended))
-    expect(again).toHaveLength(2)
-    expect(await rows(`select id from headrace.item where queue = 'repeated'`)).toEqual([])
-    await outbox.close()
-  })
+  test.each(['answered', 'under way'])(
+    'a repeated nack leaves a newer lease alone that is %s',
+    async (how) => {
+      let isCut = false
+      let answers = (): void => undefined
+      let leased: Promise<boolean> | undefined
+      const lossy = failing((text, hasRun) => {
+        if (text.includes('.lease(') && hasRun) return leased ?? false
+        return isCut && hasRun && text.includes('.nack(')
+      })
+      const queue = `repeated ${how}`
+      const outbox = await open({ pool: lossy, queue })
+      await outbox.enqueue(['a', 'b'])
+      const [a, b] = (await lease(outbox)).map((entry) => [{ entry, due: 1 }])
+      isCut = true
+      await expect(outbox.nack(a ?? [])).rejects.toThrow('cut')
+      isCut = false
+      await outbox.nack(b ?? [])
+      if (how === 'under way') leased = new Promise((resolve) => (answers = () => resolve(false)))
+      const leasing = outbox.lease(Date.now(), ALL)
+      const isLeased = async () =>
+        (await rows('select from headrace.item where queue = $1 and worker > 0', [queue])).length
+      await eventually(isLeased).toBe(2)
+      const repeated = outbox.nack(a ?? [])
+      if (leased === undefined) await repeated
+      await rows('select pg_sleep(0.05)')
+      answers()
+      const again = await leasing
+      await repeated
+      await outbox.ack(again.map(ended))
+      expect(again).toHaveLength(2)
+      expect(await rows('select id from headrace.item where queue = $1', [queue])).toEqual([])
+      await outbox.close()
+    },
+  )
 
   test.each([Number, BigInt])("a host's parser of large numbers (%o) changes nothing", async (parser) => {
     const { INT8 } = pg.types.builtins

@@ -203,6 +203,8 @@ export const leasingOf = <A>(
       idFrom = '0'
     },
     look,
+    /** Runs a task beside no lease. */
+    alone: fetches.run,
     renew: () => ids.run(renew),
     end: (): Promise<void> => {
       isEnded = true

@@ -158,8 +158,7 @@ const postgresOutbox = <A>(
     const [row] = await ask('count', [queue, me.now()])
     if (row === undefined) return
     countEvery = Math.max(COUNT_EVERY, 100 * row.took)
-    const isExact = before === changes
-    const known = counts.waiting
+    const [isExact, known] = [before === changes, counts.waiting]
     if (isExact || !wasExact)
       counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
     wasExact = isExact
@@ -178,6 +177,7 @@ const postgresOutbox = <A>(
   }
 
   const leases = leasingOf<A>(ask, queue, me, (row) => {
+    arm() // It may have been idle: others stored the item.
     const entry = entryOf(codec, me, row)
     // If it cannot be ended now, the next process finds it again.
     if (entry === undefined) endCorrupt(row).catch(constVoid)

@@ -52,7 +52,7 @@ export const resultsOf = <A>(
   ask: AskServer,
   queue: string,
   me: Worker,
-  { leased, putBack, turned }: Leasing<A>,
+  { leased, alone, putBack, turned }: Leasing<A>,
   clock: Clock,
   linger: number,
   ended: (count: number, bytes: number, dead: number) => Promise<void>,
@@ -96,16 +96,24 @@ export const resultsOf = <A>(
     if (!leaseOf.has(nack)) leaseOf.set(nack, lease)
     return lease !== undefined && leaseOf.get(nack) === lease
   }
-  const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
+  const putBackAs = async (list: ReadonlyArray<Nack<A>>, ids: ReadonlyArray<string>): Promise<never[]> => {
     const mine = list.filter(isSameLease)
-    if (mine.length === 0) return
-    const ids = mine.map(({ entry }) => entry.id)
     const dues = mine.map(({ due }) => Math.max(1, me.toServer(due)))
     const abouts = mine.map(({ entry }) => aboutRetry(toServer(entry)) || null)
-    await asWorker((mine) => ask('nack', [mine, ids, dues, abouts]))
-    // What is due already may have been leased anew before this answer.
-    for (const nack of mine) if (isSameLease(nack)) leased.delete(nack.entry.id)
+    if (mine.length > 0) await ask('nack', [ids, mine.map(({ entry }) => entry.id), dues, abouts])
     for (const due of dues) putBack(due)
+    return []
+  }
+  const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
+    // A lease under way may take what a statement before has put back.
+    let isRepeat = list.some((nack) => leaseOf.has(nack))
+    await asWorker((ids) => {
+      const answer = isRepeat ? alone(() => putBackAs(list, ids)) : putBackAs(list, ids)
+      isRepeat = true
+      return answer
+    })
+    // What is due already may have been leased anew before this answer.
+    for (const nack of list) if (isSameLease(nack)) leased.delete(nack.entry.id)
   })
   return {
     ack: acks.write,
