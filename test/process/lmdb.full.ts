@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
-import { rejected } from '../../src/core/outcome.ts'
+import { delivered, rejected } from '../../src/core/outcome.ts'
 import { lmdbOutbox, type LmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { diskFolder as newFolder, textCodec } from '../support/folder.ts'
 import { RUNS, sized } from '../support/runs.ts'
@@ -128,6 +128,12 @@ describe('a disk that is full', () => {
         `the disk of the outbox in ${path} is nearly full: new items are refused until there is room`,
       ])
       expect(() => open(join(folder, 'another'))).toThrow('no space is left for the outbox in')
+      // What ends leaves room in the file, and none on the disk.
+      const outbox = open(path)
+      const entries = await outbox.lease(0, ALL)
+      await outbox.ack(entries.map((entry) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'a' }) })))
+      expect(await outbox.enqueue([textOf('1-1')])).toMatchObject([{ _tag: 'Right' }])
+      await outbox.close()
       // With no byte free, what waits can still be sent.
       spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'fill')}`, 'bs=4096'])
       expect(() => open(path)).toThrow('no space is left for the outbox in')

@@ -8,7 +8,9 @@ import { constVoid, isLeft, isRight, left, right, type Either } from '../../core
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
-import { COUNTERS_KEY, NO_COUNTERS, countersIn, roomOnDisk, type Counts, type Store } from './store.ts'
+import { OutboxError } from './contract.ts'
+import { COUNTERS_KEY, NO_COUNTERS, RESERVED_SPACE, countersIn, roomInFile, roomOnDisk } from './store.ts'
+import type { Counts, Store } from './store.ts'
 
 interface Commit {
   readonly grows: boolean
@@ -53,7 +55,10 @@ export const groupCommit = (store: Store, timeout?: number) => {
   let unchecked = 0
   const isNearlyFull = (): boolean => {
     if (unchecked-- > 0) return false
-    const room = roomOnDisk(path)
+    const onDisk = roomOnDisk(path)
+    // The file keeps the pages of what has ended. Results need some of the disk all the same.
+    const isTight = onDisk < 0 && onDisk > -RESERVED_SPACE / 2
+    const room = isTight ? roomInFile(store) - RESERVED_SPACE : onDisk
     unchecked = Math.min(MAX_UNCHECKED, Math.floor(room / COMMIT_BYTES))
     return room < 0
   }
@@ -74,7 +79,13 @@ export const groupCommit = (store: Store, timeout?: number) => {
         let isTight: boolean | undefined
         applied = take().map(({ grows, apply }) =>
           grows && (isTight ??= isNearlyFull())
-            ? left(new Error(`the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`))
+            ? left(
+                new OutboxError(
+                  'noSpace',
+                  path,
+                  `the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`,
+                ),
+              )
             : right(apply(draft)),
         )
         if (applied.some(isRight)) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))

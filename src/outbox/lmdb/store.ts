@@ -67,8 +67,8 @@ export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counts | undefined =>
     return Object.keys(NO_COUNTERS).every((key) => (counters[key] ?? -1) >= 0) ? counters : undefined
   })
 
-/** Bytes of free space on the disk below which no new items are taken. */
-const RESERVED_SPACE = 8 * 1_048_576
+/** Bytes of free space below which no new items are taken. */
+export const RESERVED_SPACE = 8 * 1_048_576
 
 /** The bytes of the disk for new items, negative without room; Infinity if the file system does not say. */
 export const roomOnDisk = (path: string): number =>
@@ -76,6 +76,26 @@ export const roomOnDisk = (path: string): number =>
     const { bavail, blocks, bsize } = statfsSync(path)
     return blocks > 0 ? bavail * bsize - RESERVED_SPACE : Infinity
   })
+
+/** The statistics of a tree. lmdb does not type them. */
+const statsOf = (tree: Lmdb.Database<Buffer>) =>
+  tree.getStats() as Record<
+    | 'entryCount'
+    | 'treeBranchPageCount'
+    | 'treeLeafPageCount'
+    | 'overflowPages'
+    | 'lastPageNumber'
+    | 'pageSize',
+    number
+  >
+
+/** Bytes in the file of pages that no item uses. They are used before the file grows. */
+export const roomInFile = ({ fresh, retries, dead }: Store): number => {
+  const all = [fresh, retries, dead].map(statsOf)
+  const [{ lastPageNumber, pageSize } = statsOf(fresh)] = all
+  const used = all.map((one) => one.treeBranchPageCount + one.treeLeafPageCount + one.overflowPages)
+  return (lastPageNumber - used.reduce((sum, pages) => sum + pages, 0)) * pageSize
+}
 
 /** `permissionsMode` is missing in the types of lmdb. */
 const ENV = {
@@ -198,8 +218,6 @@ const MAX_KEYS = 50_000
 
 /** Whether the trees match the counters, under keys that headrace wrote: others would never end. */
 const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolean => {
-  // lmdb does not type its statistics.
-  const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount
   const last = (tree: Lmdb.Database<Buffer, number>) => [...tree.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   const numbers = new Set<unknown>()
   const isNew = (number: number): boolean => {
@@ -208,8 +226,8 @@ const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolea
     return Number.isSafeInteger(number) && number <= counters.lastItem && !isKnown
   }
   return (
-    sizeOf(fresh) + sizeOf(retries) === counters.waiting &&
-    sizeOf(dead) === counters.dead &&
+    statsOf(fresh).entryCount + statsOf(retries).entryCount === counters.waiting &&
+    statsOf(dead).entryCount === counters.dead &&
     last(fresh) <= counters.lastItem &&
     last(dead) <= counters.lastDead &&
     [...fresh.getKeys({ limit: MAX_KEYS })].every((key) => isNew(key) && fresh.doesExist(key)) &&
