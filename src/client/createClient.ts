@@ -142,6 +142,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const refusals = life.stream<Refusal>('refusals$')
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
   let isClosed = false
+  /** The program has ended but for what waits: nothing waits for `flushAfter`. */
+  let isDraining = false
 
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
     ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit, tellsAge: true },
@@ -193,8 +195,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const drain = async (within: number): Promise<void> => {
     if (life.isClosing()) return
     const drainUntil = now() + within
+    isDraining = true
     work.flush('flush')
     await held(until(within, () => work.waiting() === 0 || !work.hasWorkBefore(drainUntil)))
+    isDraining = false
     if (work.waiting() > 0) void close(0, true)
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
@@ -230,6 +234,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
       if (isLeft(answer)) work.dropNewest(message)
       callSafely(program.busy, undefined, constVoid)
+      if (isDraining) work.flush('flush')
       return right({ id: message.id })
     } catch (error) {
       // At the end of the stack only, before anything was accepted.

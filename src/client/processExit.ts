@@ -4,7 +4,8 @@
  * @module
  */
 import { Subject, firstValueFrom, fromEvent, share, type Subscription } from 'rxjs'
-import { systemClock } from '../core/clock.ts'
+import { nextTurn, systemClock } from '../core/clock.ts'
+import { constVoid } from '../core/either.ts'
 import type { OwnContext } from '../core/ownContext.ts'
 import { callSafely } from '../log/listeners.ts'
 
@@ -37,6 +38,8 @@ export const lifetime = (
 
   const begin = (): Promise<unknown> => {
     exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
+    // One more turn has one more end: the listener of a host may send at this one.
+    if (drain !== undefined) nextTurn(constVoid)
     return firstValueFrom(idle$, { defaultValue: undefined })
   }
 

@@ -275,13 +275,13 @@ export interface WaitOptions {
 export const CLOSE_TIMEOUT = 30_000
 
 /**
- * The `timeout` of a flush or a close: milliseconds from 0, or `Infinity`. A wrong value goes to `onWrong`
- * and the default is taken: a mistake neither gives up everything at once nor waits for ever.
+ * The `timeout` of a flush or a close: milliseconds from 0, or `Infinity`. Less than 0 is time that is used
+ * up, so it is 0. A wrong value goes to `onWrong`, and the default is taken.
  */
 export const timeoutOf = (options: unknown, byDefault: number, onWrong: (error: unknown) => void): number => {
   if (options === undefined || options === null) return byDefault
   const timeout = isRecord(options) ? (options['timeout'] ?? byDefault) : options
-  if (isRecord(options) && typeof timeout === 'number' && timeout >= 0) return timeout
+  if (isRecord(options) && typeof timeout === 'number' && !Number.isNaN(timeout)) return Math.max(0, timeout)
   onWrong(new TypeError(`give { timeout }: milliseconds from 0, or Infinity, not ${shownValue(timeout)}`))
   return byDefault
 }

@@ -134,7 +134,7 @@ export const show = (refusal: Refusal | Threw): string => {
       return `${limit} are waiting, which is the bound: await ready() before sending more`
     }
     case 'Disabled':
-      return 'switched off: call enable(), or create the client with enabled: true'
+      return 'switched off with enabled: false, or disable() of a destination'
     case 'NotStored':
       return `the outbox could not store it: ${refusal.detail}`
     case 'Threw': {

@@ -57,7 +57,8 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 
 const MAX_DETAIL = 200
 
-const parsedJson = (body: Buffer) => valueOr<unknown, undefined>(undefined, () => JSON.parse(body.toString()))
+const parsedJson = (body: Buffer) =>
+  valueOr<unknown, undefined>(undefined, () => JSON.parse(new TextDecoder().decode(body)))
 
 const firstText = (...values: ReadonlyArray<unknown>) => values.find((value) => typeof value === 'string')
 

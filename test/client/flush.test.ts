@@ -97,6 +97,15 @@ describe('a timeout that is none', () => {
     expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
 
+  it('is used up if it is less than 0', async () => {
+    const { client, clock, defects } = open({}, () => ({ verdict: busy }))
+    client.track(event('a'))
+    const flushed = client.flush({ timeout: -1 })
+    await clock.advance(0)
+    expect(await flushed).toMatchObject({ waiting: 1 })
+    expect(defects()).toEqual([])
+  })
+
   it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])('is no %j', async (given) => {
     const { client, defects } = open()
     await client.flush(anything(given))

@@ -249,6 +249,11 @@ describe('a 200 with ok:false (clients/25)', () => {
     expect(await verdictOn(json(body), payload)).toMatchObject({ left: { _tag: 'PartlyFailed', members } }),
   )
 
+  it('reads a body with a byte order mark', async () => {
+    const body = `\ufeff${JSON.stringify({ ok: false, okEvents: 2, errors: [{ index: 1, reason: 'bad' }] })}`
+    expect(await verdictOn({ body })).toMatchObject({ left: { members: [yes, no('bad'), yes] } })
+  })
+
   it('H18 reads the errors of an answer in linear time', () => {
     const judge = answerReader(KEY, 'credentials')
     const errors = Array.from({ length: 35_000 }, (_, n) => ({ messageId: `unknown-${n}` }))

@@ -52,6 +52,18 @@ const programs: ReadonlyArray<Program> = [
     stdout: 'Delivered\n'.repeat(12),
   },
   {
+    what: 'sends what is sent at its end, and what an end leads to, without waiting for the next batch',
+    options: 'flushAfter: 60_000',
+    then: `let left = 2
+      client.outcomes$.subscribe(({ _tag }) => {
+        console.log(_tag)
+        if (left-- > 0) client.track({ userId: 'u', event: 'next' })
+      })
+      process.once('beforeExit', () => client.track({ userId: 'u', event: 'last' }))`,
+    script: [],
+    stdout: 'Delivered\n'.repeat(3),
+  },
+  {
     what: 'leaves when the time is over if the endpoint never answers, and says what it abandons',
     options: 'drainOnExit: 300, size: 1',
     then: `${OUTCOMES}\n${TWO}`,
