@@ -146,10 +146,9 @@ export interface Client<
   readonly flush: (options?: WaitOptions) => Promise<Totals>
   /**
    * Refuses new calls, sends waiting messages, lets retries that are due in time and requests in flight end,
-   * and resolves with the totals and the messages that are handed back. `timeout` is the time in which
-   * retries may still start: 0 for none, `Infinity` to wait for every outcome; default 30,000. A request in
-   * flight then has the time of one more. Then its timers and sockets are gone. Calling it again answers
-   * the same promise. Never rejects.
+   * and resolves with the totals and the messages that are handed back. Nothing starts in the last 500 ms of
+   * `timeout`, and what is in flight is cut 500 ms after it; `Infinity` waits for every outcome; default
+   * 30,000. Then its timers and sockets are gone. Calling it again answers the same promise. Never rejects.
    */
   readonly close: (options?: WaitOptions) => Promise<CloseResult<Message>>
   /**
