@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isLeft, isRight, left, valueOr, type Either } from './either.ts'
+import { isLeft, isRight, left, right, valueOr, type Either } from './either.ts'
 import { isRecord } from './json.ts'
 
 /** A sink's answer to a successful delivery. Plain data: it can be stored and printed. */
@@ -163,6 +163,47 @@ export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
   }
 }
 
+/** Whether it says what each sink of a combination answered. */
+export const isOfSinks = ({ _tag }: Failure): boolean => _tag === 'AllFailed' || _tag === 'NotAll'
+
+/** Whether the members of a batch have verdicts of their own in a failure. */
+const hasMembers = (failure: Failure): boolean =>
+  failure._tag === 'PartlyFailed' || partsOf(failure).some((part) => isLeft(part) && hasMembers(part.left))
+
+/** The verdict on one of the `count` members of a batch: of several sinks each has one of its own on it. */
+const memberVerdict = (verdict: Verdict, at: number, count: number): Verdict => {
+  if (isRight(verdict)) return verdict
+  const failure = verdict.left
+  switch (failure._tag) {
+    case 'PartlyFailed':
+      return (failure.members.length === count ? failure.members[at] : undefined) ?? verdict
+    case 'AllFailed': {
+      const all = failure.causes.map((cause) => memberVerdict(left(cause.failure), at, count))
+      const causeOf = (of: Verdict, n: number): ReadonlyArray<Cause> =>
+        isLeft(of) ? [{ sink: failure.causes[n]?.sink ?? '', failure: of.left }] : []
+      return all.find(isRight) ?? left(allFailed(all.flatMap(causeOf)))
+    }
+    case 'NotAll': {
+      const all = failure.verdicts.map((each) => ({
+        sink: each.sink,
+        verdict: memberVerdict(each.verdict, at, count),
+      }))
+      const isTaken = all.every((each) => isRight(each.verdict))
+      return isTaken ? right({ sink: all.map(({ sink }) => sink).join(' & ') }) : left(notAll(all))
+    }
+    case 'Refused':
+    case 'Retryable':
+    case 'Expired':
+      return verdict
+  }
+}
+
+/** The verdict on each of the `count` members of a batch; undefined if they share that of the batch. */
+export const memberVerdicts = (failure: Failure, count: number): ReadonlyArray<Verdict> | undefined =>
+  hasMembers(failure)
+    ? Array.from({ length: count }, (_, at) => memberVerdict(left(failure), at, count))
+    : undefined
+
 /** Whether another attempt could succeed: some part of the failure is retryable. */
 export const isRetryable = (failure: Failure): boolean =>
   failure._tag === 'Retryable' || partsOf(failure).some((part) => !isFinal(part))
@@ -258,7 +299,8 @@ export const show = (failure: Failure): string => {
 export type Verdict = Either<Failure, Receipt>
 
 const hasParts = (parts: unknown, isPart: (part: unknown) => boolean): boolean =>
-  Array.isArray(parts) && parts.every(isPart)
+  // A copy has no holes, which `every` skips.
+  Array.isArray(parts) && parts.length > 0 && [...(parts as unknown[])].every(isPart)
 
 const looksLikeFailure = (value: unknown): boolean => {
   if (!isRecord(value)) return false

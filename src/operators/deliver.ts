@@ -60,7 +60,7 @@ export interface BulkDeliverOptions<A> extends DeliverOptions {
    * Delivers many items at once. Each is stored, retried, ended and dead-lettered by itself: a `Right`
    * delivers all, a `Left` fails all, and a `PartlyFailed` says each by its place. `maxInFlight` counts
    * items; there is room for at least one batch. With 1 batch at a time nothing new starts while a retry
-   * waits, which keeps the order.
+   * waits, which keeps the order if batches fail as a whole.
    */
   readonly batch: BulkOptions<A>
   /** Where items wait. Default: in memory, 100,000 items and 256 MiB. */

@@ -6,7 +6,8 @@
 import type { Observer } from 'rxjs'
 import { constVoid, isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
-import { earliestRetry, messageOf, retryable, type Failure, type Verdict } from '../core/failure.ts'
+import { earliestRetry, isOfSinks, memberVerdicts, messageOf, retryable } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
 import type { ClosedBy } from '../event/payload.ts'
@@ -132,7 +133,7 @@ export const deliveries = <A, D>(
       if (firstAttemptAt !== undefined && firstAttemptAt < first) first = firstAttemptAt
       if (progress === undefined) continue
       if (progress.attempts > attempts) attempts = progress.attempts
-      if (!isBatch) ({ lastFailure } = progress)
+      if (!isBatch || isOfSinks(progress.lastFailure)) ({ lastFailure } = progress)
     }
     const until = first + window
     return { number: attempts + 1, until, lastFailure, clock, report, from }
@@ -164,10 +165,9 @@ export const deliveries = <A, D>(
     reportClosed(failure)
     const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
     if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
-    const members = isBatch && failure._tag === 'PartlyFailed' ? failure.members : undefined
-    const isPartly = members?.length === entries.length
-    if (members !== undefined && !isPartly) {
-      const lengths = `${String(members.length)} members for ${String(entries.length)} items`
+    const members = isBatch ? memberVerdicts(failure, entries.length) : undefined
+    if (isBatch && failure._tag === 'PartlyFailed' && failure.members.length !== entries.length) {
+      const lengths = `${String(failure.members.length)} members for ${String(entries.length)} items`
       defect(sink.name, new Error(`PartlyFailed has ${lengths}: give one Either for each item, in order`))
     }
     // One random number for the delivery, so that entries that failed together are retried together.
@@ -186,7 +186,7 @@ export const deliveries = <A, D>(
     let attempts = 0
     let wait: Wait | undefined
     for (const [index, entry] of entries.entries()) {
-      const own = (isPartly ? members[index] : undefined) ?? verdict
+      const own = members?.[index] ?? verdict
       const next = decide(retry, entry, startedAt, own, time, draw)
       if ('outcome' in next) {
         acks.push(next)

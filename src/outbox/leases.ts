@@ -5,6 +5,7 @@
  * @module
  */
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { isOfSinks, show } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { queue } from '../core/queue.ts'
 import type { Ledger } from './ledger.ts'
@@ -16,6 +17,10 @@ const NONE: ReadonlyArray<never> = []
 
 /** Only the store knows. */
 export const UNKNOWN: Line = { count: Infinity, bytes: Infinity }
+
+/** What the sinks of a combination answered before. */
+const pastOf = ({ progress }: Entry<unknown>): string =>
+  progress !== undefined && isOfSinks(progress.lastFailure) ? show(progress.lastFailure) : ''
 
 /** Leased entries in no delivery, in the order in which they came. */
 export class Held<A> implements Line {
@@ -57,9 +62,12 @@ export class Held<A> implements Line {
     if (first === undefined) return NONE
     // Not an empty list: the first push would make room for 16 entries.
     const entries = [first]
+    const past = count > 1 ? pastOf(first) : ''
     let room = bytes - this.sizeOf(first.item)
     while (entries.length < count) {
-      const entry = this.shift(room)
+      const oldest = this.entries.peek()
+      // A combination asks the same sinks for all items of a list.
+      const entry = oldest !== undefined && pastOf(oldest) === past ? this.shift(room) : undefined
       if (entry === undefined) break
       if (hasEnded(entry)) continue
       entries.push(entry)

@@ -190,8 +190,8 @@ export const concurrencyLayer = <B>(
  * its start at or after `attempt.until` gets `Retryable('late')` and is not started. A cancelled delivery
  * frees its place.
  *
- * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order
- * within a key.
+ * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then starts those
+ * of a key in their order. A retry comes behind them.
  *
  * @throws ConfigError if `concurrency` is not a whole number of at least 1, or `queue` one of at least 0.
  *

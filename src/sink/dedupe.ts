@@ -32,6 +32,8 @@ interface Shared {
   cancel: Cancel
 }
 
+const isKey = (key: unknown): key is string | number => typeof key === 'string' || typeof key === 'number'
+
 const duplicate = (receipt: Receipt): Verdict => right({ ...receipt, duplicate: true })
 
 const asDuplicate = (each: Verdict): Verdict => (each._tag === 'Right' ? duplicate(each.right) : each)
@@ -41,7 +43,8 @@ const asDuplicate = (each: Verdict): Verdict => (each._tag === 'Right' ? duplica
  * milliseconds ago is not sent: it is delivered with the receipt of the first, marked `duplicate: true`. A
  * repeat while the first is in flight shares its verdict. Failures are not remembered, so a retry is sent.
  *
- * It is held in memory: a repeat after a restart is sent again. The memory belongs to the layer.
+ * It is held in memory: a repeat after a restart is sent again. The memory belongs to the layer, in which
+ * each sink has its own by its name.
  *
  * @throws ConfigError if `keyTimeout` or `maxCount` is not a whole number of at least 1.
  *
@@ -88,8 +91,10 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
       }
 
       return (item, attempt, observer) => {
-        const key = keyOf(item)
-        if (key === undefined) return subscribe(item, attempt, observer)
+        const given = keyOf(item)
+        if (given === undefined) return subscribe(item, attempt, observer)
+        // Another sink under the same layer has not taken what this one took.
+        const key = isKey(given) ? `${sink.name} ${typeof given} ${String(given)}` : given
         forget(now())
         const before = taken.get(key)
         if (before !== undefined) return answer(observer, before.verdict)

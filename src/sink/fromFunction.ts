@@ -88,7 +88,19 @@ const drop = (body: unknown): void => {
     })
 }
 
-const ANSWER = 'to fail, answer left(refused(…)) or left(retryable(…)), or throw'
+const ANSWER = 'to fail, answer left(refused(…)), left(retryable(…)) or left(partlyFailed(…)), or throw'
+
+/** The verdict on a member of a list, or what `Promise.allSettled` gives for one that failed. */
+const isOfMember = (value: unknown): boolean =>
+  isRecord(value) && (value['_tag'] === 'Left' || value['_tag'] === 'Right' || value['status'] === 'rejected')
+
+/** What says that something failed, or was not done, but is no verdict. */
+const isMistake = (value: unknown): boolean => {
+  if (value === false || typeof value === 'function' || isFailure(value)) return true
+  if (Array.isArray(value)) return value.some(isOfMember)
+  if (!isRecord(value) || value['_tag'] !== 'Right') return false
+  return isFailure(value['right']) || isOfMember(value['right'])
+}
 
 /** A class, because a getter in an object literal is made anew for each delivery (0.6 µs). */
 class Context implements HandlerContext {
@@ -152,8 +164,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
 
   const verdictOf = (value: unknown, attempt: Attempt): Verdict => {
     if (isVerdict(value)) return value
-    if (value === false || isFailure(value))
-      throw new TypeError(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
+    if (isMistake(value)) throw new TypeError(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
     if (!isRecord(value)) return delivered
     const status = statusOf(value)
     if (status !== undefined) {

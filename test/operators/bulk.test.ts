@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { deliver, partlyFailed, refused, retryable } from '../../src/index.ts'
+import { deliver, failover, firstSuccess, partlyFailed, refused, retryable, toAll } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential } from '../../src/policy/index.ts'
 import type { BulkDeliverOptions, Outcome, Verdict } from '../../src/index.ts'
@@ -122,6 +122,55 @@ describe('deliver with a batch', () => {
     of(right(['a'])).pipe(deliver(sink, { batch: {} }))
     // @ts-expect-error Without `batch` the items are lists.
     of(right('a')).pipe(deliver(sink))
+  })
+})
+
+describe('several bulk sinks', () => {
+  const taken = (sink: string): Verdict => right({ sink })
+  /** What each sink got, and how the items ended. */
+  const combined = (
+    combine: typeof toAll,
+    ...replies: ReadonlyArray<(item: string, number: number) => Verdict>
+  ) => {
+    const clock = virtualClock()
+    const got: string[] = []
+    const sinks = replies.map((reply, at) => ({
+      ...scriptedSink<ReadonlyArray<string>>({
+        clock,
+        reply: (items, { number }) => {
+          got.push(`${String(at)} ${items.join(',')}`)
+          return { verdict: left(partlyFailed(items.map((item) => reply(item, number)))), after: 10 }
+        },
+      }),
+      name: String(at),
+    }))
+    const tags: string[] = []
+    from(['a', 'b', 'c'].map((item) => right(item)))
+      .pipe(deliver(combine(sinks), { clock, random: () => 0, batch: { maxCount: 3 }, retry: exponential() }))
+      .subscribe((each) => tags.push('item' in each ? `${each._tag} ${each.item}` : each._tag))
+    clock.tick(100_000)
+    return { got, tags: tags.sort() }
+  }
+
+  it('of toAll each keeps what it took, and only the rest is asked again', () => {
+    const { got, tags } = combined(
+      toAll,
+      (item) => (item === 'b' ? no : taken('0')),
+      (item, number) => (item !== 'c' && number === 1 ? busy : taken('1')),
+    )
+    expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a', '1 b'])
+    expect(tags).toEqual(['Delivered a', 'Delivered c', 'Rejected b'])
+  })
+
+  it('of failover and firstSuccess one that took an item is enough', () => {
+    for (const combine of [failover, firstSuccess]) {
+      const { tags } = combined(
+        combine,
+        (item) => (item === 'a' ? taken('0') : no),
+        (item) => (item === 'b' ? taken('1') : no),
+      )
+      expect(tags).toEqual(['Delivered a', 'Delivered b', 'Rejected c'])
+    }
   })
 })
 

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { onlyAttempt, retryable, withDedupe } from '../../src/index.ts'
+import { onlyAttempt, retryable, toAll, withDedupe } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
 const deduped = (reply: Reply) => {
@@ -38,4 +38,20 @@ it('always sends an item without a key', () => {
   const { deliver } = withDedupe<string>({ keyOf: () => undefined, keyTimeout: 1_000 })(inner)
   for (const item of ['a', 'b']) deliver(item, { ...onlyAttempt, clock }).subscribe()
   expect(inner.calls.map(({ item }) => item)).toEqual(['a', 'b'])
+})
+
+it('siblings under one layer each get an item, and a layer around them too', () => {
+  const clock = virtualClock()
+  const once = withDedupe<string>({ keyOf: (item) => item, keyTimeout: 1_000 })
+  const named = (name: string) => ({
+    ...scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: name }) }) }),
+    name,
+  })
+  const siblings = [named('a'), named('b')]
+  const told: string[] = []
+  const attempt = { ...onlyAttempt, clock }
+  once(toAll(siblings.map((each) => once(each))))
+    .deliver('x', attempt)
+    .subscribe((verdict) => told.push(verdict._tag))
+  expect([told, siblings.map(({ calls }) => calls.length)]).toEqual([['Right'], [1, 1]])
 })

@@ -4,7 +4,16 @@ import { Readable } from 'node:stream'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { deliver, failover, lift, onlyAttempt, refused, retryable, sink } from '../../src/index.ts'
+import {
+  deliver,
+  failover,
+  lift,
+  onlyAttempt,
+  partlyFailed,
+  refused,
+  retryable,
+  sink,
+} from '../../src/index.ts'
 import { systemClock, bodyOf, type Clock, type Failure, type Handler } from '../../src/index.ts'
 import type { Sink, SinkOptions, Verdict, WaitOptions, Payload } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
@@ -137,10 +146,19 @@ test.each<readonly [string, unknown]>([
   ['a Failure that is not in a Left', refused('gone')],
   ['a Left of a text', left('boom')],
   ['a Left of nothing', left(undefined)],
+  ['a list of Eithers', [delivered, left(refused('gone'))]],
+  ['what Promise.allSettled says of a row that failed', [{ status: 'rejected', reason: 'gone' }]],
+  ['a Right of a failure', right(refused('gone'))],
+  ['a Right of an Either', right(delivered)],
+  ['a TaskEither of an async function', async () => delivered],
+  ['a list with holes', left(partlyFailed(Object.assign(new Array(2), { 1: delivered })))],
+  ['an empty list', left(partlyFailed([]))],
 ])('an answer that says neither yes nor no is a defect: %s', async (_name, value) => {
   const told = await heard(sink('mine', async () => value))
   expect(told).toEqual(['error', expect.any(TypeError)])
-  expect(String(told[1])).toContain('to fail, answer left(refused(…))')
+  expect(String(told[1])).toContain(
+    'to fail, answer left(refused(…)), left(retryable(…)) or left(partlyFailed(…))',
+  )
 })
 
 describe('a time limit', () => {
@@ -229,7 +247,7 @@ describe('close', () => {
     expect(times).toEqual([{ timeout: 10 }])
   })
 
-  const wrong = [undefined, 1_000, '5', { timeout: -1 }, { timeout: 'soon' }, { timeOut: 5 }]
+  const wrong = [undefined, 1_000, '5', { timeout: Number.NaN }, { timeout: 'soon' }, { timeOut: 5 }]
   test.each(wrong)('C8: closes with 30 s when it is given %j', async (given) => {
     const { times, mine } = closing()
     await mine.close(given as WaitOptions)
