@@ -1,9 +1,4 @@
-/**
- * Audiences and computed traits: the calls for destinations when the state of an audience changes.
- *
- * @module
- */
-
+/** Audiences and computed traits: the calls for destinations when the state of an audience changes. */
 import { isDeepStrictEqual } from 'node:util'
 import { scan, type Observable } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'

@@ -1,9 +1,4 @@
-/**
- * Messages as senders write them: completed, encoded, routed and stored.
- *
- * @module
- */
-
+/** Messages as senders write them: completed, encoded, routed and stored. */
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { fullIn, closed, invalid, notStored, tooLarge } from '../core/refusal.ts'

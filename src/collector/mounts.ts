@@ -1,9 +1,4 @@
-/**
- * The collector for servers: `node:http`, and web-standard requests.
- *
- * @module
- */
-
+/** The collector for servers: `node:http`, and web-standard requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Observer } from 'rxjs'
 import { left, right } from '../core/either.ts'

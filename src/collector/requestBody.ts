@@ -1,9 +1,4 @@
-/**
- * A request body: decompressed, parsed, and taken apart into messages.
- *
- * @module
- */
-
+/** A request body: decompressed, parsed, and taken apart into messages. */
 import { gunzip } from 'node:zlib'
 import { left, right, type Either } from '../core/either.ts'
 import { isRecord, jsonFault, type Fields } from '../core/json.ts'

@@ -1,9 +1,4 @@
-/**
- * The answer to a request, for both mounts.
- *
- * @module
- */
-
+/** The answer to a request, for both mounts. */
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { show, type Refusal } from '../core/refusal.ts'

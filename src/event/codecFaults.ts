@@ -1,10 +1,4 @@
-/**
- * The errors of an io-ts codec as faults. Codecs are recognised by their `_tag`, not by their class: a host
- * may have a second copy of io-ts.
- *
- * @module
- */
-
+/** Errors of io-ts codecs as faults. Codecs are known by `_tag`: a host may have a second copy of io-ts. */
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'

@@ -1,10 +1,7 @@
 /**
  * Turns calls, as people write them, into events. The reader is written by hand, because it runs for every
  * event. A law holds it to the codecs of the model: the same events, and faults in the same places.
- *
- * @module
  */
-
 import * as t from 'io-ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import { ignoreRejection } from '../core/awaitable.ts'

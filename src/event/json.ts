@@ -1,9 +1,4 @@
-/**
- * Plain JSON data: values that `JSON.stringify` writes and `JSON.parse` gives back without loss.
- *
- * @module
- */
-
+/** Plain JSON data: values that `JSON.stringify` writes and `JSON.parse` gives back without loss. */
 import * as t from 'io-ts'
 import { isAnyArrayBuffer, isBoxedPrimitive, isDate, isMap, isSet } from 'node:util/types'
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'

@@ -4,10 +4,7 @@
  *
  * An event is canonical: no key has the value undefined, ids are not empty, the timestamp has its one form,
  * and `context`, `properties` and `traits` are there.
- *
- * @module
  */
-
 import { nodeCrypto } from '../core/package.ts'
 import * as t from 'io-ts'
 import { isLeft, map } from '../core/either.ts'

@@ -1,10 +1,4 @@
-/**
- * One event, or a batch of them, encoded once. Its bytes are measured, stored, signed, sent, and sent again,
- * unchanged.
- *
- * @module
- */
-
+/** One event, or a batch, encoded once. Its bytes are measured, stored, signed and sent again unchanged. */
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'

@@ -1,10 +1,7 @@
 /**
  * Which addresses may be dialled. A URL that a customer chose can point into the host's own network, or at
  * the address where a cloud serves its credentials. Every address is checked here, in every spelling.
- *
- * @module
  */
-
 import ipaddr from 'ipaddr.js'
 import type { LookupFunction } from 'node:net'
 import { isLeft, isRight, left, right, type Either } from '../core/either.ts'

@@ -1,10 +1,4 @@
-/**
- * The options that HTTP sinks share, and their checks before anything runs. No fault holds a URL, secret or
- * header value.
- *
- * @module
- */
-
+/** Options of HTTP sinks, checked before anything runs. No fault holds a URL, secret or header value. */
 import type { Dispatcher } from 'undici'
 import { nodeCrypto } from '../core/package.ts'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'

@@ -1,8 +1,4 @@
-/**
- * The listeners, streams and close of a part that a host holds.
- *
- * @module
- */
+/** The listeners, streams and close of a part that a host holds. */
 import { Observable, Subscriber, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscription } from 'rxjs'
 import { steady, type Clock } from '../core/clock.ts'

@@ -1,10 +1,7 @@
 /**
  * The log for people. The message says everything; the fields repeat it for machines (pino drops any text
  * after a message without a placeholder). Neither holds a payload, a secret or a header's value.
- *
- * @module
  */
-
 import { constVoid, isLeft } from '../core/either.ts'
 import { partsOf, show, type Failure } from '../core/failure.ts'
 import { anyOf, checkOptions, methods, oneOf, strict, wholeNumber, withDefault } from '../core/options.ts'

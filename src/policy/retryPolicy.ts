@@ -6,10 +6,7 @@
  *   least 1 ms.
  * - `limitRetries` and `deadline` stop. Any of them may stop.
  * - `respectRetryAfter` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
- *
- * @module
  */
-
 import type * as M from 'fp-ts/lib/Monoid.js'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, guarded, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'

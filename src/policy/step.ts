@@ -1,9 +1,4 @@
-/**
- * The decision about an item after an attempt: the one decision of retry, pure.
- *
- * @module
- */
-
+/** The decision about an item after an attempt: the one decision of retry, pure. */
 import { isRight, lefts } from '../core/either.ts'
 import type { Random } from '../core/clock.ts'
 import { carried, earliestRetry, expired as expiredFailure, isRetryable, partsOf } from '../core/failure.ts'

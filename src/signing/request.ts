@@ -1,10 +1,4 @@
-/**
- * Reads and verifies an incoming request. Requests are known by their shape: neither Node's http nor the DOM
- * is imported.
- *
- * @module
- */
-
+/** Verifies an incoming request. It is known by its shape: neither Node's http nor the DOM is imported. */
 import { constVoid, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { isRecord } from '../core/json.ts'

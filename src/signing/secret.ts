@@ -1,10 +1,7 @@
 /**
  * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that
  * only this module reaches, so no log, error, `util.inspect`, JSON, spread or template can show it.
- *
- * @module
  */
-
 import { ignoreRejection } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'

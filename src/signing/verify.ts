@@ -1,9 +1,4 @@
-/**
- * Verifies the signature of a body. Nothing here throws because of a sender's input.
- *
- * @module
- */
-
+/** Verifies the signature of a body. Nothing here throws because of a sender's input. */
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import type { Signer } from '../event/payload.ts'
