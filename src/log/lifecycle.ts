@@ -76,10 +76,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
   let closing: Promise<Closing> | undefined
 
   /** Reports an error of something that should not fail. */
-  const defectIn =
-    (where: string) =>
-    (error: unknown): void =>
-      onEvent({ _tag: 'Defect', at: now(), from, where, error })
+  const defectIn = (where: string) => (error: unknown) =>
+    onEvent({ _tag: 'Defect', at: now(), from, where, error })
   const events = safeSubject<LogEvent>(defectIn(AT_EVENTS))
   const streams: Array<{ readonly complete: () => void }> = [events]
 
