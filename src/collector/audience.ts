@@ -128,7 +128,7 @@ const syncOperator = <I, S, V>(
   { name, previous, ...rest }: Required<SyncOptions<I>>,
   copy: (state: I) => S,
   changes: (previous: S, current: S) => ReadonlyArray<Change<V>>,
-): ((states: Observable<I>) => Observable<Sync<S, V>>) => {
+) => {
   const named = traitNamesOf([name])
   const faults = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
   if (!isIterable(previous)) faults.push({ path: 'previous', message: shape })
