@@ -14,13 +14,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 const [{ event: id, messageId, timestamp }] = members.track
 
-const TIME = '^\\d{4}-\\d{2}-\\d{2}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$'
+const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$'
 
 /** What codecs say that their tag does not. */
 const notes = new WeakMap<object, JsonSchema>([
   [id, { type: 'string', minLength: 1 }],
   [messageId, { type: 'string', minLength: 1, maxLength: messageIdLength }],
-  [timestamp, { type: 'string', format: 'date-time', pattern: TIME }],
+  [timestamp, { type: 'string', format: 'date-time', pattern: TIME_PATTERN }],
   [JsonObject, { type: 'object' }],
 ])
 
