@@ -12,11 +12,9 @@ export interface MessageError {
   readonly reason?: string
 }
 
-const JSON_TYPE = { 'Content-Type': 'application/json' }
-
 const reply = (status: number, body: object, headers: Answer['headers'] = {}): Answer => ({
   status,
-  headers: { ...JSON_TYPE, ...headers },
+  headers: { 'Content-Type': 'application/json', ...headers },
   body: JSON.stringify(body),
 })
 
@@ -33,13 +31,10 @@ export const busy = (reason: string, status = 503): Answer => reject(status, rea
 export const allAccepted = (count: number) => reply(200, { ok: true, receivedEvents: count, okEvents: count })
 
 /** Some messages were refused: 200. All were refused: `status`. */
-export const withErrors = (received: number, errors: ReadonlyArray<MessageError>, status: number): Answer =>
-  reply(errors.length < received ? 200 : status, {
-    ok: false,
-    receivedEvents: received,
-    okEvents: received - errors.length,
-    errors,
-  })
+export const withErrors = (received: number, errors: ReadonlyArray<MessageError>, status: number): Answer => {
+  const okEvents = received - errors.length
+  return reply(okEvents > 0 ? 200 : status, { ok: false, receivedEvents: received, okEvents, errors })
+}
 
 export const deletionAccepted = (notifications: number): Answer => reply(200, { ok: true, notifications })
 
@@ -52,7 +47,4 @@ export const tooSlow: Answer = reject(408, 'the body took too long to come', { C
 export const tooManyUploads: Answer = busy('too many bodies are coming at once')
 export const brokenOff: Answer = busy('the request broke off before its body was complete')
 export const notBytes: Answer = busy('the body came in pieces that are no bytes: hand it on as it came', 500)
-export const consumed: Answer = busy(
-  'the body was read before the collector saw it: mount the collector before the body parser',
-  500,
-)
+export const consumed: Answer = busy('the body was read: mount the collector before the body parser', 500)

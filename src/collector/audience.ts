@@ -1,9 +1,4 @@
-/**
- * Audiences and computed traits: the calls for destinations when the state of an audience changes.
- *
- * @module
- */
-
+/** Audiences and computed traits: the calls for destinations when the state of an audience changes. */
 import { isDeepStrictEqual } from 'node:util'
 import { scan, type Observable } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
@@ -133,7 +128,7 @@ const syncOperator = <I, S, V>(
   { name, previous, ...rest }: Required<SyncOptions<I>>,
   copy: (state: I) => S,
   changes: (previous: S, current: S) => ReadonlyArray<Change<V>>,
-): ((states: Observable<I>) => Observable<Sync<S, V>>) => {
+) => {
   const named = traitNamesOf([name])
   const faults = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
   if (!isIterable(previous)) faults.push({ path: 'previous', message: shape })

@@ -105,10 +105,7 @@ export interface Collector extends AsyncDisposable {
    * later handler is called.
    */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void
-  /**
-   * Accepts one message of a source from code, as over HTTP, or answers why not. Resolves when it is stored.
-   * Never rejects.
-   */
+  /** Accepts a message of a source, as over HTTP, or answers why not. Resolves when stored. Never rejects. */
   readonly accept: (source: string, message: unknown) => Promise<Either<Refusal, Accepted>>
   /**
    * Requests the deletion of a user: one notification for each affected source and each enabled destination

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from '../core/either.ts'
+import { constVoid, isLeft, left, right } from '../core/either.ts'
 import { decodeOptions, list, optionalKey, strict, text } from '../core/options.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { ConfigError, closed, disabled, invalid } from '../core/refusal.ts'
@@ -12,8 +12,7 @@ import { ingester, type Source } from './ingest.ts'
 import { nodeMount, webMount } from './mounts.ts'
 import { batchOfOne } from './requestBody.ts'
 import { requestHandler } from './requestHandler.ts'
-import { collectorOptions, decodeCollectorSettings } from './settings.ts'
-import type { CollectorSettings } from './settings.ts'
+import { collectorOptions, decodeCollectorSettings, type CollectorSettings } from './settings.ts'
 import { openTargets } from './targets.ts'
 
 /** All faults at once. The settings are checked against `egress` only if the options are right. */
@@ -28,6 +27,7 @@ const checkSettings = (givenSettings: CollectorSettings, givenOptions: Collector
   ])
 }
 
+const NO_SOURCE = [{ path: '', message: 'there is no source with this id' }]
 const deletionOptions = strict({ sources: optionalKey(list('ids of sources', 0, Infinity, text)) })
 
 /**
@@ -139,8 +139,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     listener: nodeMount(answer, limits, onAnswered),
     accept: async (id, message) => {
       const source = sources.find((each) => each.id === id)
-      if (source === undefined)
-        return left(invalid(message, [{ path: '', message: 'there is no source with this id' }]))
+      if (source === undefined) return left(invalid(message, NO_SOURCE))
       if (!source.enabled) return left(disabled(message))
       const { refused, id: messageId = '' } = await ingesting.ingest(source, batchOfOne(message))
       return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
@@ -155,10 +154,8 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
           : [{ path: `sources[${String(at)}]`, message: 'is not the id of a source' }],
       )
       if (faults.length > 0) return left(invalid(userId, faults))
-      return ingesting.deleteUser(
-        sources.filter(({ id }) => ids.includes(id)),
-        { userId },
-      )
+      const affected = sources.filter(({ id }) => ids.includes(id))
+      return ingesting.deleteUser(affected, { userId })
     },
     enable: (name) => toggle(name, 'enable'),
     disable: (name) => toggle(name, 'disable'),
@@ -169,8 +166,6 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     dead: (name) => destinationOf(name)?.dead,
     redrive: async (name, matches) => (await destinationOf(name)?.redrive(matches)) ?? 0,
     close,
-    [Symbol.asyncDispose]: async () => {
-      await close()
-    },
+    [Symbol.asyncDispose]: () => close().then(constVoid),
   }
 }

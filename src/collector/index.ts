@@ -1,8 +1,4 @@
-/**
- * The receiving side of the public tracking convention, published as `headrace/collector`.
- *
- * @module
- */
+/** `headrace/collector`: the receiving side of the public tracking convention. @module */
 export { OutboxError, type StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
 export type * from './collector.ts'

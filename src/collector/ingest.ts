@@ -1,9 +1,4 @@
-/**
- * Messages as senders write them: completed, encoded, routed and stored.
- *
- * @module
- */
-
+/** Messages as senders write them: completed, encoded, routed and stored. */
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { fullIn, closed, invalid, notStored, tooLarge } from '../core/refusal.ts'
@@ -18,7 +13,6 @@ import { allows } from '../event/model.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
 import type { Defect, NotAccepted, UnknownKeys } from '../log/logEvent.ts'
-import type { CollectorStats, Deletion } from './collector.ts'
 import { batchOfOne, type IncomingBatch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
@@ -62,8 +56,7 @@ const mergeInto = (defaults: Fields, own: unknown): unknown => {
 /** A message with the batch's fields, and its `originalTimestamp` in place of an absent `timestamp`. */
 const withBatchFields = (message: unknown, { type, context, integrations }: IncomingBatch): unknown => {
   if (!isRecord(message)) return message
-  const original =
-    message['timestamp'] === undefined || message['timestamp'] === null ? message['originalTimestamp'] : null
+  const original = (message['timestamp'] ?? null) === null ? message['originalTimestamp'] : null
   const isOriginal = original !== undefined && original !== null
   if (type === undefined && context === undefined && integrations === undefined && !isOriginal) return message
   return {
@@ -250,11 +243,8 @@ export const ingester = (
   let lastTurn = Promise.resolve()
   /** A turn of the event loop for work that is too long for one. Each request has a turn of its own. */
   const turn = () => (lastTurn = lastTurn.then(() => new Promise<void>(nextTurn))).then(clock.monotonic)
-  const encode = messageEncoder(
-    options,
-    (keys) => report({ _tag: 'UnknownKeys', keys }),
-    (where) => (error) => report({ _tag: 'Defect', where, error }),
-  )
+  const failedIn = (where: string) => (error: unknown) => report({ _tag: 'Defect', where, error })
+  const encode = messageEncoder(options, (keys) => report({ _tag: 'UnknownKeys', keys }), failedIn)
   const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   let unrouted = 0
   let deletions = 0
@@ -272,8 +262,7 @@ export const ingester = (
   /** Events on their way into a target. Only kept if a request may be refused for lack of room. */
   const promised: Room = new Map()
   const promise = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
-    for (const { payload, targets } of all)
-      for (const target of targets) countRoom(promised, target, payload, sign)
+    for (const { payload, targets } of all) for (const one of targets) countRoom(promised, one, payload, sign)
   }
   const promiseRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
     promise(all, 1)
@@ -334,11 +323,7 @@ export const ingester = (
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     /** Deletes the user of `call` at every target: one notification for each, with an id for each source. */
-    deleteUser: async (
-      sources: ReadonlyArray<Source>,
-      call: unknown,
-      headers?: IncomingBatch['headers'],
-    ): Promise<Either<Refusal, Deletion>> => {
+    deleteUser: async (sources: ReadonlyArray<Source>, call: unknown, headers?: IncomingBatch['headers']) => {
       const batch = { ...batchOfOne(call, 'delete'), ...(headers && { headers }) }
       const routed: Routed[] = []
       for (const source of sources) {
@@ -353,10 +338,6 @@ export const ingester = (
       deletions += notifications
       return right({ notifications })
     },
-    counts: (): Pick<CollectorStats, 'reasons' | 'unrouted' | 'deletions'> => ({
-      reasons: { ...reasons },
-      unrouted,
-      deletions,
-    }),
+    counts: () => ({ reasons: { ...reasons }, unrouted, deletions }),
   }
 }

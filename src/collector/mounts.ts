@@ -1,12 +1,7 @@
-/**
- * The collector for servers: `node:http`, and web-standard requests.
- *
- * @module
- */
-
+/** The collector for servers: `node:http`, and web-standard requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Observer } from 'rxjs'
-import { left, right } from '../core/either.ts'
+import { constVoid, left, right } from '../core/either.ts'
 import type { Cancel } from '../core/clock.ts'
 import { consumed } from './answers.ts'
 import type { BodyLimits } from './bodyLimits.ts'
@@ -24,7 +19,7 @@ const webBody =
     signal.addEventListener('abort', error)
     return () => {
       signal.removeEventListener('abort', error)
-      reader.cancel().catch(() => undefined)
+      reader.cancel().catch(constVoid)
     }
   }
 
@@ -43,16 +38,12 @@ export const webMount =
   (answer: AnswerRequest, limits: BodyLimits, onAnswered: (status: number) => void) =>
   async (request: Request): Promise<Response> => {
     const { method, url, headers } = request
-    const answered = await answer(
-      method,
-      url,
-      (name) => headers.get(name) ?? undefined,
-      async () => {
-        if (request.bodyUsed || request.body?.locked === true) return left(consumed)
-        if (request.body === null) return right(new Uint8Array(0))
-        return limits.read(webBody(request.body.getReader(), request.signal))
-      },
-    )
+    const readBody = async () => {
+      if (request.bodyUsed || request.body?.locked === true) return left(consumed)
+      if (request.body === null) return right(new Uint8Array(0))
+      return limits.read(webBody(request.body.getReader(), request.signal))
+    }
+    const answered = await answer(method, url, (name) => headers.get(name) ?? undefined, readBody)
     onAnswered(answered.status)
     // A copy of the headers: some servers write into them.
     return new Response(answered.body, { status: answered.status, headers: { ...answered.headers } })
@@ -86,10 +77,7 @@ export const nodeMount =
       if (!request.complete && !request.destroyed) {
         // The rest is read and dropped for a while: otherwise the sender would not read the answer.
         const end = limits.begin(() => request.destroy())
-        request
-          .on('data', () => undefined)
-          .on('close', end)
-          .resume()
+        request.on('data', constVoid).on('close', end).resume()
       }
       if (response.headersSent || response.destroyed) return
       onAnswered(status)

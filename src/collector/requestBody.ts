@@ -1,9 +1,4 @@
-/**
- * A request body: decompressed, parsed, and taken apart into messages.
- *
- * @module
- */
-
+/** A request body: decompressed, parsed, and taken apart into messages. */
 import { gunzip } from 'node:zlib'
 import { left, right, type Either } from '../core/either.ts'
 import { isRecord, jsonFault, type Fields } from '../core/json.ts'
@@ -50,8 +45,7 @@ const MAX_MESSAGES = 40_000
 /** The bytes that a batch's own fields may add to its messages, as a multiple of the bytes of a body. */
 const MAX_ADDED = 8
 
-const jsonBytes = (json: Json | undefined): number =>
-  json === undefined ? 0 : Buffer.byteLength(JSON.stringify(json))
+const jsonBytes = (it: Json | undefined) => (it === undefined ? 0 : Buffer.byteLength(JSON.stringify(it)))
 
 const field = (body: Fields, key: string): unknown =>
   Object.hasOwn(body, key) && body[key] !== null ? body[key] : undefined

@@ -1,9 +1,4 @@
-/**
- * The answer to a request, for both mounts.
- *
- * @module
- */
-
+/** The answer to a request, for both mounts. */
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { show, type Refusal } from '../core/refusal.ts'
@@ -57,10 +52,7 @@ const notJson: Answer = reject(415, 'the body must be JSON: send Content-Type ap
 const unknownCoding: Answer = reject(415, 'the body may be compressed with gzip and with nothing else', {
   'Accept-Encoding': 'gzip',
 })
-const noDeletions: Answer = reject(
-  403,
-  'deletions may not be asked for with this write key: the source needs deletions: true',
-)
+const noDeletions: Answer = reject(403, 'no deletions with this write key: the source needs deletions: true')
 
 /** Types that some SDKs put on bytes which they compressed themselves (`@rudderstack/rudder-sdk-node`). */
 const COMPRESSED_TYPE = /^(application\/x-www-form-urlencoded|application\/octet-stream)$/i
@@ -76,7 +68,6 @@ const mayBeJson = (type: string | undefined, isGzip: boolean): boolean => {
 
 const IDENTITY = ['', 'identity']
 const GZIP = ['gzip', 'x-gzip']
-
 const MAX_REASON = 500
 
 /** Bytes of all reasons in one answer. With the indexes of 40,000 messages it stays below 1,000,000. */
@@ -122,15 +113,11 @@ const ingestAnswer = (received: number, isSingle: boolean, { refused, failure }:
 const deletionAnswer = (result: Either<Refusal, Deletion>): Answer => {
   if (!isLeft(result)) return deletionAccepted(result.right.notifications)
   const refusal = result.left
-  return refusal._tag === 'Invalid' || refusal._tag === 'TooLarge'
-    ? withErrors(1, [messageError(0, refusal)], 400)
-    : busy(refusalReason(refusal))
+  const isWrong = refusal._tag === 'Invalid' || refusal._tag === 'TooLarge'
+  return isWrong ? withErrors(1, [messageError(0, refusal)], 400) : busy(refusalReason(refusal))
 }
 
-/**
- * `maxBatchBytes`: bytes of a body, before and after decompression. `maxUploadBytes`: of all being
- * decompressed.
- */
+/** `maxBatchBytes`: of a body, also decompressed. `maxUploadBytes`: of all that are being decompressed. */
 export const requestHandler = (
   owners: () => ReturnType<typeof authentication<Source>>,
   maxBatchBytes: number,

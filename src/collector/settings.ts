@@ -1,9 +1,4 @@
-/**
- * Settings and options of a collector: decoded from unknown input, all faults at once, before anything runs.
- *
- * @module
- */
-
+/** Settings and options of a collector: decoded from unknown input, all faults at once. */
 import { resolve } from 'node:path'
 import { left, type Either } from '../core/either.ts'
 import { decodeOptions, flag, func, list, oneOf, option, optional } from '../core/options.ts'

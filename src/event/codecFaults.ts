@@ -1,10 +1,4 @@
-/**
- * The errors of an io-ts codec as faults. Codecs are recognised by their `_tag`, not by their class: a host
- * may have a second copy of io-ts.
- *
- * @module
- */
-
+/** Errors of io-ts codecs as faults. Codecs are known by `_tag`: a host may have a second copy of io-ts. */
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -50,9 +44,6 @@ const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
   return codecsIn(inner, 'types').flatMap((each) => literalsAt(each, key))
 }
 
-const AN_OBJECT =
-  'AnyDictionaryType DictionaryType InterfaceType StrictType PartialType IntersectionType ObjectType'
-
 const CODEC_WORDS: ReadonlyMap<unknown, string> = new Map(
   Object.entries({
     'a string': 'StringType',
@@ -63,7 +54,8 @@ const CODEC_WORDS: ReadonlyMap<unknown, string> = new Map(
     'left out': 'UndefinedType VoidType NeverType',
     'a function': 'FunctionType',
     'an array': 'AnyArrayType ArrayType ReadonlyArrayType TupleType',
-    'an object': AN_OBJECT,
+    'an object':
+      'AnyDictionaryType DictionaryType InterfaceType StrictType PartialType IntersectionType ObjectType',
   }).flatMap(([words, tags]) => tags.split(' ').map((tag) => [tag, words] as const)),
 )
 
@@ -131,9 +123,8 @@ const leafMessage = (leaves: ReadonlyArray<Issue>): string => {
   const value = leaves[0]?.value
   if (value === undefined) return `is missing: it must be ${expected}`
   const kind = kindOf(value)
-  return expected.includes(kind) || /valid|rule|whole|"/.test(expected)
-    ? `must be ${expected}`
-    : `must be ${expected}, not ${kind}`
+  const isSaid = expected.includes(kind) || /valid|rule|whole|"/.test(expected)
+  return `must be ${expected}${isSaid ? '' : `, not ${kind}`}`
 }
 
 /** The findings of errors whose paths begin with the same steps. */

@@ -1,10 +1,7 @@
 /**
  * Turns calls, as people write them, into events. The reader is written by hand, because it runs for every
  * event. A law holds it to the codecs of the model: the same events, and faults in the same places.
- *
- * @module
  */
-
 import * as t from 'io-ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import { ignoreRejection } from '../core/awaitable.ts'
@@ -190,10 +187,9 @@ const readIntegrations = (reading: Reading, event: Draft): void => {
   for (const name in integrations) {
     const chosen = integrations[name]
     if (reading.findings.length >= Limits.findings) return
-    if (typeof chosen !== 'boolean' && !isRecord(chosen)) {
-      const message = `must be true, false or an object, not ${kindOf(chosen)}`
-      reading.findings.push({ steps: ['integrations', name], message })
-    }
+    if (typeof chosen === 'boolean' || isRecord(chosen)) continue
+    const message = `must be true, false or an object, not ${kindOf(chosen)}`
+    reading.findings.push({ steps: ['integrations', name], message })
   }
 }
 
@@ -284,7 +280,7 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     const members = readMembers(findings, input)
     if (members === undefined) return left(findings)
     const reading: Reading = { members, findings, copying, isOwned }
-    const { type = kind, messageId, timestamp } = members
+    const { type = kind, messageId, timestamp: time } = members
     const event: Draft = { type: kind ?? type }
     if (kind !== undefined && type !== kind)
       findings.push({ steps: ['type'], message: `must be ${kind} or left out: the method is ${kind}` })
@@ -293,9 +289,8 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
       messageId === undefined || messageId === '' ? idFrom(newId) : requiredId(reading, 'messageId')
     if (typeof messageId === 'string' && messageId.length > Limits.messageIdLength)
       findings.push({ steps: ['messageId'], message: TOO_LONG })
-    event.timestamp = timestamp === undefined ? now() : toTimestamp(timestamp)
-    if (event.timestamp === undefined)
-      findings.push({ steps: ['timestamp'], message: notATimestamp(timestamp) })
+    event.timestamp = time === undefined ? now() : toTimestamp(time)
+    if (event.timestamp === undefined) findings.push({ steps: ['timestamp'], message: notATimestamp(time) })
     if (!readKind(reading, event)) {
       const message = type === undefined ? `is missing: it must be ${KIND_LIST}` : `must be ${KIND_LIST}`
       return left([{ steps: ['type'], message }])
@@ -346,9 +341,8 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
     (input): input is Event => valueOr(false, () => kinds.is(input)),
     (input, context) => {
       const result = read(input)
-      return result._tag === 'Left'
-        ? t.failures(toErrors(result.left, t.appendContext(context, '', t.UnknownRecord)))
-        : result
+      if (result._tag === 'Right') return result
+      return t.failures(toErrors(result.left, t.appendContext(context, '', t.UnknownRecord)))
     },
     callOf,
     kinds.types,

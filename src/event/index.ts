@@ -1,9 +1,4 @@
-/**
- * `headrace/events`: calls as people write them, the codecs of events, the bodies that go out, and how they
- * are written.
- *
- * @module
- */
+/** `headrace/events`: calls as people write them, codecs, bodies, and how they are written. @module */
 export { callOf, allows } from './model.ts'
 export type { AliasCall, Call, DeleteCall, GroupCall, IdentifyCall, PageCall, ScreenCall } from './model.ts'
 export type { Forwarded, ForwardedDelete, TrackCall } from './model.ts'

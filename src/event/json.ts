@@ -1,9 +1,4 @@
-/**
- * Plain JSON data: values that `JSON.stringify` writes and `JSON.parse` gives back without loss.
- *
- * @module
- */
-
+/** Plain JSON data: values that `JSON.stringify` writes and `JSON.parse` gives back without loss. */
 import * as t from 'io-ts'
 import { isAnyArrayBuffer, isBoxedPrimitive, isDate, isMap, isSet } from 'node:util/types'
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
@@ -83,10 +78,8 @@ const showStep = (step: Key): string => {
 /** A path for people: `properties.list[3].url`. Unclear keys are quoted; long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Key>): string => {
   const half = MAX_STEPS / 2
-  const shown =
-    steps.length > MAX_STEPS
-      ? [...steps.slice(0, half).map(showStep), '.…', ...steps.slice(-half).map(showStep)]
-      : steps.map(showStep)
+  const shown = steps.map(showStep)
+  if (steps.length > MAX_STEPS) shown.splice(half, steps.length - MAX_STEPS, '.…')
   return shown.join('').replace(/^\./, '')
 }
 
@@ -167,8 +160,7 @@ const copyRecord = (copying: Copying, record: object): Json => {
   return copied
 }
 
-const isOrdinary = (value: object): boolean =>
-  Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
+const isOrdinary = (it: object) => Array.isArray(it) || Object.getPrototypeOf(it) === Object.prototype
 
 /** Whether JSON would write `{}` for an object of a class. `Object.prototype` of any realm has none above. */
 const isOpaque = (value: object): boolean => {
@@ -270,8 +262,7 @@ export const JsonObject = new t.RefinementType<typeof t.UnknownRecord, JsonObjec
     const { findings } = copying
     const copied = copyJson(copying, value)
     if (findings.length === 0 && isRecord(copied)) return t.success(copied)
-    if (findings.length === 0)
-      findings.push({ steps: [], message: `must be an object, not ${kindOf(value)}` })
+    if (findings.length === 0) find(copying, `must be an object, not ${kindOf(value)}`)
     return t.failures(toErrors(findings, context))
   },
   t.identity,

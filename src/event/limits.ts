@@ -1,9 +1,4 @@
-/**
- * Limits of sizes and counts. KB is 1,000 bytes for bodies that we send, so that a receiver accepts them
- * whichever way it reads "32 KB".
- *
- * @module
- */
+/** Limits. KB is 1,000 bytes for bodies that we send: a receiver takes them however it reads "32 KB". */
 
 /** Bytes of UTF-8 JSON of one call. */
 export const callBytes = 32_000

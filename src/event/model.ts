@@ -4,10 +4,7 @@
  *
  * An event is canonical: no key has the value undefined, ids are not empty, the timestamp has its one form,
  * and `context`, `properties` and `traits` are there.
- *
- * @module
  */
-
 import { nodeCrypto } from '../core/package.ts'
 import * as t from 'io-ts'
 import { isLeft, map } from '../core/either.ts'
@@ -198,13 +195,10 @@ export const members = {
   delete: [{ type: t.literal('delete'), userId: Id, timestamp: Timestamp }, {}],
 } as const
 
-const [page, pageOptional] = members.page
-const pageEvent = closedRecord('Page', page, { ...pageOptional, integrations: Integrations })
-const pageCall = closedRecord('Page', page, {
-  ...pageOptional,
-  integrations: Integrations,
-  traits: PageProperties,
-})
+const [page, names] = members.page
+const pageOptional = { ...names, integrations: Integrations }
+const pageEvent = closedRecord('Page', page, pageOptional)
+const pageCall = closedRecord('Page', page, { ...pageOptional, traits: PageProperties })
 
 /** A user saw a page. The traits of a call fill those keys that its properties do not have. */
 export const Page = callCodec(
@@ -258,10 +252,7 @@ export type Group = t.TypeOf<typeof Group>
 const deletion = { ...members.delete[0], messageId: MessageId } as const
 const deleteEvent = closedRecord('Delete', deletion, {})
 
-/**
- * A user asked to be forgotten. It has no context, and integrations do not apply. Its `messageId` is not in
- * the body.
- */
+/** A user asked to be forgotten. No context; integrations do not apply; the body has no `messageId`. */
 export const Delete = callCodec(deleteEvent, deleteEvent, t.identity, deletion)
 export type Delete = t.TypeOf<typeof Delete>
 
@@ -271,7 +262,6 @@ export const kinds = t.union([Page, Screen, Identify, Track, Alias, Group, Delet
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
 export type Event = t.TypeOf<typeof kinds>
 
-/** The seven kinds by name. */
 export type Kind = Event['type']
 
 /** The body of a delete: the user and the time. */

@@ -1,10 +1,4 @@
-/**
- * One event, or a batch of them, encoded once. Its bytes are measured, stored, signed, sent, and sent again,
- * unchanged.
- *
- * @module
- */
-
+/** One event, or a batch, encoded once. Its bytes are measured, stored, signed and sent again unchanged. */
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
@@ -63,11 +57,11 @@ export interface FixedFrame extends Frame {
 /** The body is a JSON array of the members. */
 export const jsonArrayFrame: FixedFrame = { prefix: '[', suffix: ']' }
 
+const EPOCH = '1970-01-01T00:00:00.000Z'
+
 /** The end of a body sent at `now`. All times have one width; outside the years 0000 to 9999 it is 1970. */
 const frameEnd = ({ suffix, sentAt }: Frame, now: number): string =>
-  sentAt === undefined
-    ? suffix
-    : `${suffix.slice(0, -1)},"sentAt":"${fromMillis(now) ?? '1970-01-01T00:00:00.000Z'}"}`
+  sentAt === undefined ? suffix : `${suffix.slice(0, -1)},"sentAt":"${fromMillis(now) ?? EPOCH}"}`
 
 /** UTF-8 bytes of a frame, the same at every time of sending. */
 export const frameBytes = (frame: Frame): number =>
@@ -287,13 +281,10 @@ const bodyText = (body: unknown): string | undefined => {
   }
 }
 
+type Written<A> = Either<Refusal, EventPayload<A>>
+
 /** Writes a body that holds only JSON, such as that of an event. Otherwise as `encodePayload`. */
-export const writePayload = <A>(
-  id: string,
-  item: A,
-  body: unknown,
-  limit: number,
-): Either<Refusal, EventPayload<A>> => {
+export const writePayload = <A>(id: string, item: A, body: unknown, limit: number): Written<A> => {
   const text = bodyText(body)
   if (text === undefined) return left(invalid(item, [{ path: '', message: 'could not be written as JSON' }]))
   // Counting the bytes first flattens the rope that JSON.stringify made, so that a character is read at once.
@@ -301,14 +292,11 @@ export const writePayload = <A>(
   const start = text.at(0)
   if (start !== '{' && start !== '[')
     return left(invalid(item, [{ path: '', message: 'the body must be an object or an array' }]))
-  return byteLength > limit
-    ? left(tooLarge(item, limit, byteLength, id))
-    : right({ id, items: [item], text, byteLength })
+  if (byteLength > limit) return left(tooLarge(item, limit, byteLength, id))
+  return right({ id, items: [item], text, byteLength })
 }
 
-const ENCODED = 'is a payload already: encode once, and before batch'
-
-const isEncoded = (body: unknown): boolean => valueOr(false, () => isPayload(body))
+const ENCODED = [{ path: '', message: 'is a payload already: encode once, and before batch' }]
 
 /**
  * Writes a body once, as `JSON.stringify` does, and measures it once. Answers `Invalid` with the path of each
@@ -331,14 +319,13 @@ export const encodePayload = <A>(
   body: unknown,
   limit: number = Limits.bodyBytes,
 ): Either<Refusal, EventPayload<A>> => {
-  if (isEncoded(body)) return left(invalid(item, [{ path: '', message: ENCODED }]))
+  if (valueOr(false, () => isPayload(body))) return left(invalid(item, ENCODED))
   if (isJson(body)) return writePayload(id, item, body, limit)
   // A body within the limit has fewer values than bytes.
   const copying = newCopying(0, Math.max(Limits.values, limit))
   const json = copyJson(copying, body)
-  return copying.findings.length > 0
-    ? left(invalid(item, toFaults(copying.findings)))
-    : writePayload(id, item, json, limit)
+  if (copying.findings.length > 0) return left(invalid(item, toFaults(copying.findings)))
+  return writePayload(id, item, json, limit)
 }
 
 /** A payload of another format than JSON. */

@@ -1,9 +1,4 @@
-/**
- * Timestamps as events carry them: `YYYY-MM-DDTHH:MM:SS.mmmZ`, years 0000 to 9999.
- *
- * @module
- */
-
+/** Timestamps as events carry them: `YYYY-MM-DDTHH:MM:SS.mmmZ`, years 0000 to 9999. */
 import { isDate } from 'node:util/types'
 import { kindOf } from '../core/json.ts'
 

@@ -1,9 +1,4 @@
-/**
- * A message of the public tracking convention, as the client sends and a collector accepts it.
- *
- * @module
- */
-
+/** A message of the public tracking convention, as the client sends and a collector accepts it. */
 import { PLAIN_TEXT, isRecord } from '../core/json.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Delete, Event, KeysOf } from './model.ts'

@@ -1,10 +1,7 @@
 /**
  * The body of a webhook. Only this file knows that an alias is written with the keys "Previous ID" and "User
  * ID", and that every kind but delete carries `version` 1.
- *
- * @module
  */
-
 import * as t from 'io-ts'
 import { map, valueOr } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'

@@ -1,10 +1,7 @@
 /**
  * Which addresses may be dialled. A URL that a customer chose can point into the host's own network, or at
  * the address where a cloud serves its credentials. Every address is checked here, in every spelling.
- *
- * @module
  */
-
 import ipaddr from 'ipaddr.js'
 import type { LookupFunction } from 'node:net'
 import { isLeft, isRight, left, right, type Either } from '../core/either.ts'
@@ -52,9 +49,7 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
 
 /** Which addresses may be dialled. */
 export interface EgressRules {
-  /**
-   * `network`, the default: all but link-local and cloud metadata addresses. `public`: the public internet.
-   */
+  /** `network` (default): all but link-local and cloud metadata addresses. `public`: the public internet. */
   readonly to?: 'network' | 'public'
   /** Exceptions: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which may resolve to any address. */
   readonly allow?: ReadonlyArray<string>
@@ -106,8 +101,7 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
   if (range === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
   if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
-  if (onlyPublic && !isPublic(address))
-    return 'is not an address of the public internet, and only those are dialled'
+  if (onlyPublic && !isPublic(address)) return 'is no address of the public internet: only those are dialled'
   return undefined
 }
 
@@ -154,8 +148,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
       const name = plainHost(host)
       if (isIP(name) !== 0) return check(name)
       if (allowedNames.has(name)) return undefined
-      if (METADATA_NAMES.includes(name))
-        return `${name} is where a cloud serves its credentials: it is never dialled`
+      if (METADATA_NAMES.includes(name)) return `${name} serves credentials of a cloud: it is never dialled`
       if (onlyPublic && /(^|\.)localhost$/.test(name))
         return `${name} is this machine, and only the public internet is dialled`
       return undefined
@@ -203,10 +196,7 @@ export const guardedLookup =
   (guard: Guard, lookup: Lookup = processLookup): LookupFunction =>
   (name, options, done) =>
     lookup(name, { ...options, all: true }, (error, found) => {
-      if (error !== null) {
-        done(error, [])
-        return
-      }
+      if (error !== null) return done(error, [])
       const reasons = found.map(({ address }) => guard.address(address, name))
       const good = found.filter((_, at) => reasons[at] === undefined)
       const [first] = good

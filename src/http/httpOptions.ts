@@ -1,10 +1,4 @@
-/**
- * The options that HTTP sinks share, and their checks before anything runs. No fault holds a URL, secret or
- * header value.
- *
- * @module
- */
-
+/** Options of HTTP sinks, checked before anything runs. No fault holds a URL, secret or header value. */
 import type { Dispatcher } from 'undici'
 import { nodeCrypto } from '../core/package.ts'
 import { isLeft, left, mapLeft, right, valueOr } from '../core/either.ts'
@@ -78,9 +72,8 @@ export const nameFault = (name: string, taken: ReadonlyArray<string> = []): stri
 
 const valueFault = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be text'
-  return HEADER_VALUE.test(value)
-    ? undefined
-    : 'must be visible ASCII, with no line break, and with no space at its beginning or end'
+  if (HEADER_VALUE.test(value)) return undefined
+  return 'must be visible ASCII, with no line break, and with no space at its beginning or end'
 }
 
 export const faultsAt = (path: string, ...said: ReadonlyArray<string | undefined>): ReadonlyArray<Fault> =>
@@ -88,9 +81,7 @@ export const faultsAt = (path: string, ...said: ReadonlyArray<string | undefined
 
 /** The name of a header that a sink sets. `taken`: other names of the sink. */
 export const headerNameOption = (taken: ReadonlyArray<string> = []): Option<string> =>
-  checked((value) =>
-    faultsAt('', typeof value === 'string' ? nameFault(value, taken) : 'must be the name of a header'),
-  )
+  checked((it) => faultsAt('', typeof it === 'string' ? nameFault(it, taken) : "must be a header's name"))
 export const userAgentOption: Option<string> = checked((value) =>
   faultsAt('', value === '' ? 'must not be empty' : valueFault(value)),
 )
@@ -174,9 +165,7 @@ const HIDDEN = '[hidden]'
 /** 64 bits of SHA-256: tell two queries apart in a name and show neither. */
 const fingerprint = (text: string): string => nodeCrypto().hash('sha256', text, 'hex').slice(0, 16)
 
-/**
- * The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one.
- */
+/** The name of a sink for a URL: the URL up to the query, with a hash of the query if there is one. */
 export const urlName = ({ origin, pathname, search }: URL): string =>
   search === '' ? origin + pathname : `${origin}${pathname}?${fingerprint(search)}`
 
@@ -202,13 +191,11 @@ export const secretOption: Option<Secret> = option('a secret', (it) => {
 
 /** The same, or a function that is asked for it at each attempt. Its answer is checked then. */
 export const secretSourceOption = option<SecretSource>('a secret', (value) =>
-  // A function's answer is checked when it is called.
   typeof value === 'function' ? right(value as () => Secret | string) : decodeOptions(secretOption, value),
 )
 
-/** Secrets of Standard Webhooks, or a function that is asked for them at each attempt. */
+/** Secrets of Standard Webhooks, or a function that is asked for them at each attempt, and checked then. */
 export const standardSecretOption = option<StandardSecretSource>('a standard secret', (value) =>
-  // A function's answer is checked when it is called.
   typeof value === 'function'
     ? right(value as () => StandardSecrets)
     : mapLeft((fault: Fault) => [fault])(standardSecretFrom(value)),

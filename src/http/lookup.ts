@@ -1,5 +1,5 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
-import { isRecord } from '../core/json.ts'
+import { codeOf } from '../core/failure.ts'
 
 type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
 
@@ -21,9 +21,7 @@ const TIMEOUTS = { timeout: 500, tries: 2 }
 
 /** Whether the name servers were silent, or one behind them was. */
 const isSilent = (answer: PromiseSettledResult<unknown>): boolean =>
-  answer.status === 'rejected' &&
-  isRecord(answer.reason) &&
-  /^E(TIMEOUT|SERVFAIL)$/.test(String(answer.reason['code']))
+  answer.status === 'rejected' && /^E(TIMEOUT|SERVFAIL)$/.test(codeOf(answer.reason))
 
 /** The answer of the name servers, by c-ares, which needs no thread. */
 const askNameServers = async (name: string): Promise<ReadonlyArray<LookupAddress> | 'silent'> => {

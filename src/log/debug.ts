@@ -5,7 +5,7 @@ import { isRecord } from '../core/json.ts'
 import { loadPackage } from '../core/package.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
-import { errorKind, type LogEvent, type Listener } from './logEvent.ts'
+import { errorKind, type LogEvent, type Listener, type UrlSkipped } from './logEvent.ts'
 
 const MAX_NAME = 100
 
@@ -20,6 +20,9 @@ const idPrefix = (item: unknown): string => {
   const id = isRecord(item) ? item['byteLength' in item ? 'id' : 'messageId'] : undefined
   return typeof id === 'string' ? `${id.slice(0, MAX_NAME)}: ` : ''
 }
+
+const attemptPrefix = ({ item, number, sink }: Omit<UrlSkipped, '_tag'>): string =>
+  `${idPrefix(item)}attempt ${String(number)} at ${sink}: `
 
 /** A count with its word: `1 attempt`, `2 attempts`. */
 export const counted = (count: number, word: string) => `${String(count)} ${word}${count === 1 ? '' : 's'}`
@@ -58,22 +61,17 @@ const eventLine = (event: LogEvent): string => {
       return `the stored record ${event.id.slice(0, MAX_NAME)} cannot be read; it is a dead letter now`
     case 'Skipped':
       return `${idPrefix(event.item)}skipped`
-    case 'Held': {
-      const { item, number, sink, at, until, because } = event
-      const wait = `held for ${String(until - at)} ms (${because})`
-      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: ${wait}`
-    }
+    case 'Held':
+      return `${attemptPrefix(event)}held for ${String(event.until - event.at)} ms (${event.because})`
     case 'Attempted': {
-      const { item, sink, number, result } = event
+      const { result } = event
       const duration = String(Math.round(event.duration))
       const verdict =
         result._tag === 'Left' ? showFailure(result.left) : `delivered ${String(result.right.status ?? '')}`
-      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${duration} ms`
+      return `${attemptPrefix(event)}${verdict.trim()} in ${duration} ms`
     }
-    case 'UrlSkipped': {
-      const { item, number, sink } = event
-      return `${idPrefix(item)}attempt ${String(number)} at ${sink}: skipped, its queue is full`
-    }
+    case 'UrlSkipped':
+      return `${attemptPrefix(event)}skipped, its queue is full`
     case 'Waiting': {
       const { item, attempts, failure, delay, because } = event
       const after = `after ${counted(attempts, 'attempt')}: ${showFailure(failure)}`

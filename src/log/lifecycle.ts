@@ -1,8 +1,4 @@
-/**
- * The listeners, streams and close of a part that a host holds.
- *
- * @module
- */
+/** The listeners, streams and close of a part that a host holds. */
 import { Observable, Subscriber, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscription } from 'rxjs'
 import { steady, type Clock } from '../core/clock.ts'
@@ -80,10 +76,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
   let closing: Promise<Closing> | undefined
 
   /** Reports an error of something that should not fail. */
-  const defectIn =
-    (where: string) =>
-    (error: unknown): void =>
-      onEvent({ _tag: 'Defect', at: now(), from, where, error })
+  const defectIn = (where: string) => (error: unknown) =>
+    onEvent({ _tag: 'Defect', at: now(), from, where, error })
   const events = safeSubject<LogEvent>(defectIn(AT_EVENTS))
   const streams: Array<{ readonly complete: () => void }> = [events]
 

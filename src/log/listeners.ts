@@ -1,5 +1,4 @@
-import diagnostics from 'node:diagnostics_channel'
-import type { Channel } from 'node:diagnostics_channel'
+import diagnostics, { type Channel } from 'node:diagnostics_channel'
 import { constVoid } from '../core/either.ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
@@ -78,19 +77,16 @@ export const callSafely = <A>(
  */
 export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Listener => {
   const all = given.flatMap((listener) => listener ?? [])
-
   // One for each listener and not for each event: there are three or more events for every item.
   const safe = all.map((listener) => ({
     listener,
     onError: (error: unknown, { _tag, at, from }: LogEvent): void => {
       // An error at a defect is dropped, or there could be no end of defects.
       if (_tag === 'Defect') return
-      for (const other of all)
-        if (other !== listener)
-          callSafely(other, { _tag: 'Defect', at, from, where: 'onEvent', error }, constVoid)
+      const defect: LogEvent = { _tag: 'Defect', at, from, where: 'onEvent', error }
+      for (const other of all) if (other !== listener) callSafely(other, defect, constVoid)
     },
   }))
-
   return (event) => {
     for (const { listener, onError } of safe) callSafely(listener, event, onError)
   }
@@ -113,10 +109,7 @@ export interface Listening {
 }
 
 /** All listeners of a part: its own, the diagnostics channels, the debug log, the host's and `onEvent`. */
-export const listeners = (
-  { logger = consoleLogger, onEvent }: Listening,
-  ...own: ReadonlyArray<Listener>
-): Listener =>
+export const listeners = ({ logger = consoleLogger, onEvent }: Listening, ...own: Listener[]): Listener =>
   allListeners(...own, channel, debugListener(), logger === false ? undefined : toLogger(logger), onEvent)
 
 /**

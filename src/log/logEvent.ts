@@ -1,9 +1,4 @@
-/**
- * Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values.
- *
- * @module
- */
-
+/** Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values. */
 import { valueOr, type Either } from '../core/either.ts'
 import { codeOf, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'

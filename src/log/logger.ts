@@ -1,14 +1,10 @@
 /**
  * The log for people. The message says everything; the fields repeat it for machines (pino drops any text
  * after a message without a placeholder). Neither holds a payload, a secret or a header's value.
- *
- * @module
  */
-
 import { constVoid, isLeft } from '../core/either.ts'
 import { partsOf, show, type Failure } from '../core/failure.ts'
 import { anyOf, checkOptions, methods, oneOf, strict, wholeNumber, withDefault } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
 import { counted, logLine, oneLine } from './debug.ts'
 import { errorKind, type Attempted, type Listener, type LogEvent, type UrlSkipped } from './logEvent.ts'
 
@@ -28,7 +24,7 @@ export interface Logger {
 
 const aLogger = methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error')
 
-export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
+export const loggerOption = anyOf<Logger | false>(
   'must be a Logger, an object with debug, info, warn, error, or false',
   oneOf(false),
   aLogger,

@@ -255,11 +255,9 @@ const gather = <L, V, M, A, B>(
       stopTimer()
       unsubscribed.next()
       if (batches.length + rest.length === 0) return
-      callSafely(
-        () => form.abandon(batches, rest),
-        undefined,
-        (error) => channel({ _tag: 'Defect', at: clock.now(), from: 'batch', where: 'abandoned', error }),
-      )
+      const failed = (error: unknown) =>
+        channel({ _tag: 'Defect', at: clock.now(), from: 'batch', where: 'abandoned', error })
+      callSafely(() => form.abandon(batches, rest), undefined, failed)
     })
     flush?.pipe(takeUntil(unsubscribed)).subscribe({ next: () => update(closeAll, 'flush'), error: fail })
     if (subscriber.closed) return
@@ -271,25 +269,20 @@ const gather = <L, V, M, A, B>(
   })
 }
 
-const SIGNED_BEFORE =
-  'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
+const IS_SIGNED = 'batch: the payload is signed, and a signature covers a whole body: put sign after batch'
 
 /** Throws for a payload that cannot be joined. */
-const joinable = <A>(payload: Payload<A>): Payload<A> => {
+const joinable = <A>(given: Payload<A>): Payload<A> => {
   // The type says so; code without types may still send something else.
-  if (!isPayload(payload))
-    throw new TypeError(
-      `batch: expected a payload, got ${kindOf(payload)}: put encode() first, or give sizeOf`,
-    )
-  if (payload.signature !== undefined) throw new TypeError(SIGNED_BEFORE)
-  if (payload.contentType !== undefined)
-    throw new TypeError(`batch: joins JSON, and the payload is ${payload.contentType}: give sizeOf`)
-  return payload
+  if (!isPayload(given))
+    throw new TypeError(`batch: expected a payload, got ${kindOf(given)}: put encode() first, or give sizeOf`)
+  if (given.signature !== undefined) throw new TypeError(IS_SIGNED)
+  if (given.contentType !== undefined)
+    throw new TypeError(`batch: joins JSON, and the payload is ${given.contentType}: give sizeOf`)
+  return given
 }
 
-const ofPayloads = <A, F extends Frame>(
-  options: KeyedBatchOptions<F, A>,
-): (<L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Unfit, BatchPayload<A, F>>) => {
+const ofPayloads = <A, F extends Frame>(options: KeyedBatchOptions<F, A>) => {
   const limits = checkOptions('options of batch', payloadOptions, options)
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
@@ -307,21 +300,14 @@ const ofPayloads = <A, F extends Frame>(
         return undefined
       },
       tooLarge: (payload, size) => tooLarge(payload, limits.maxBytes, size, payload.id),
-      toBatch: (id, { items, members, byteLength }, closedBy) => ({
-        id,
-        items,
-        members,
-        byteLength,
-        frame,
-        closedBy,
-      }),
+      toBatch: (id, { items, members, byteLength }, closedBy) => {
+        return { id, items, members, byteLength, frame, closedBy }
+      },
       abandon: (batches, members) => abandoned([...batches, ...members]),
     })
 }
 
-const ofItems = <A>(
-  options: ItemBatchOptions<A>,
-): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Unfit, ItemBatch<A>>) => {
+const ofItems = <A>(options: ItemBatchOptions<A>) => {
   const limits = checkOptions('options of batch', strict(limitShape), options)
   const { sizeOf, abandoned = publishAsClosed('batch', limits.clock) } = options
   const isSize = (size: number): boolean => Number.isFinite(size) && size >= 0
@@ -340,7 +326,7 @@ const ofItems = <A>(
     toBatch: (id, { items, byteLength }, closedBy) => ({ id, items, byteLength, closedBy }),
     abandon: (batches, items) => abandoned([...batches.flatMap((each) => each.items), ...items]),
   }
-  return (source) => gather(source, limits, options.by, form)
+  return <L>(source: ObservableEither<L, A>) => gather(source, limits, options.by, form)
 }
 
 /**

@@ -2,10 +2,7 @@
  * Operators for the right side of a stream of `Either`. Lefts are items that have ended, and pass. A function
  * that throws, or whose promise rejects, costs its item and nothing else: that item comes out as `Threw`. So
  * does an answer that is for another operator.
- *
- * @module
  */
-
 import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'

@@ -44,11 +44,8 @@ export const metricsOf = (meter: Meter, words: (typeof VERSIONS)['1.27' | '1.45'
     if (event._tag === 'Attempted') {
       const error = errorTypeOf(event.result)
       const failed = error !== undefined && { 'error.type': error }
-      const of = operation('send', words.type, {
-        'messaging.destination.name': event.sink,
-        ...part,
-        ...failed,
-      })
+      const { sink } = event
+      const of = operation('send', words.type, { 'messaging.destination.name': sink, ...part, ...failed })
       duration.record(event.duration / 1_000, of)
       sent.add(countOf(event.item), of)
     } else if (event._tag === 'Ended') {

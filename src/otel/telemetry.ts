@@ -1,8 +1,4 @@
-/**
- * `headrace/otel`: traces and metrics of OpenTelemetry.
- *
- * @module
- */
+/** `headrace/otel`: traces and metrics of OpenTelemetry. @module */
 import diagnostics from 'node:diagnostics_channel'
 import { context, metrics, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Context, Meter, Span, Tracer, TracerProvider } from '@opentelemetry/api'

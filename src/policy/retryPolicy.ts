@@ -6,10 +6,7 @@
  *   least 1 ms.
  * - `limitRetries` and `deadline` stop. Any of them may stop.
  * - `respectRetryAfter` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
- *
- * @module
  */
-
 import type * as M from 'fp-ts/lib/Monoid.js'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, guarded, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
@@ -101,10 +98,7 @@ export const deadline = (within: number): RetryPolicy => ({
   within: checkOptions('deadline', wholeNumber('ms', 1), within),
 })
 
-/**
- * Waits at least as long as the receiver asks (`Retry-After`). If that reaches the deadline, the item
- * expires.
- */
+/** Waits at least as long as `Retry-After` asks. If that reaches the deadline, the item expires. */
 export const respectRetryAfter: RetryPolicy = { _tag: 'RespectRetryAfter' }
 
 /**
@@ -212,16 +206,12 @@ export const limitsOf = remembered((policy): Limits => {
 /** For how many milliseconds from the first attempt's start others may start; Infinity without a deadline. */
 export const deadlineOf = (policy: RetryPolicy): number => limitsOf(policy).within
 
-const UNITS = [
-  { name: 'h', size: 3_600_000 },
-  { name: 'm', size: 60_000 },
-  { name: 's', size: 1_000 },
-] as const
+const UNITS = Object.entries({ h: 3_600_000, m: 60_000, s: 1_000 })
 
 /** Whole milliseconds in the largest unit that leaves no rest: `4h`, `90s`, `1500ms`. */
 export const showDuration = (ms: number): string => {
-  const unit = UNITS.find(({ size }) => ms >= size && ms % size === 0)
-  return unit === undefined ? `${String(ms)}ms` : `${String(ms / unit.size)}${unit.name}`
+  const [name, size] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['ms', 1]
+  return `${String(ms / size)}${name}`
 }
 
 /** A combined policy inside a cap or a jitter stands in parentheses. */

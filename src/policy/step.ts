@@ -1,9 +1,4 @@
-/**
- * The decision about an item after an attempt: the one decision of retry, pure.
- *
- * @module
- */
-
+/** The decision about an item after an attempt: the one decision of retry, pure. */
 import { isRight, lefts } from '../core/either.ts'
 import type { Random } from '../core/clock.ts'
 import { carried, earliestRetry, expired as expiredFailure, isRetryable, partsOf } from '../core/failure.ts'
@@ -28,12 +23,8 @@ export interface Wait {
   readonly progress: Progress
 }
 
-/** A delay, and the part of the policy that gave it. */
-interface Backoff {
-  /** Whole milliseconds, 0 or more; -1 if no part gives a delay. */
-  readonly delay: number
-  readonly by: RetryPolicy | undefined
-}
+/** A delay, and the part of the policy that gave it. Whole milliseconds; -1 if no part gives a delay. */
+type Backoff = Readonly<{ delay: number; by: RetryPolicy | undefined }>
 
 const NO_BACKOFF: Backoff = { delay: -1, by: undefined }
 
@@ -81,9 +72,8 @@ const isGated = (failure: Failure): boolean =>
 const gateOf = (failure: Failure): string | undefined => {
   if (failure._tag === 'Retryable') return failure.gate
   const first = earliestRetry(failure)
-  return lefts(partsOf(failure))
-    .filter((part) => earliestRetry(part) === first)
-    .map(gateOf)[0]
+  const [part] = lefts(partsOf(failure)).filter((each) => earliestRetry(each) === first)
+  return part && gateOf(part)
 }
 
 /** When the next attempt starts, and why then. */
@@ -94,7 +84,7 @@ const next = (
   failure: Failure,
   now: number,
   random: Random,
-): { readonly due: number; readonly because: string } => {
+) => {
   const given = backoff(policy, failures, random())
   const rested = now + Math.max(1, given.delay)
   // A first success and a gate hold back by themselves: before their time an attempt would send nothing.

@@ -22,7 +22,9 @@ export interface DocumentOptions {
   readonly bodies?: Readonly<Record<string, t.Mixed>>
 }
 
-const areCodecs = (it: unknown): it is Readonly<Record<string, t.Mixed>> =>
+type DocumentBodies = NonNullable<DocumentOptions['bodies']>
+
+const areCodecs = (it: unknown): it is DocumentBodies =>
   isRecord(it) && Object.values(it).every((each) => hasFunctions(each, ['decode']))
 const documentOptions = strict({
   title: withDefault(text, 'Webhooks'),
@@ -30,12 +32,10 @@ const documentOptions = strict({
   bodies: withDefault(guarded('codecs by name', areCodecs), webhookBodies),
 })
 
+const SHA1 = '^[0-9a-f]{40}$'
 const base64 = '[A-Za-z0-9+/]{43}='
 const HEADERS = {
-  'X-Signature': [
-    'Lower-case hex HMAC-SHA1 of the raw body with the shared secret. Absent without one.',
-    '^[0-9a-f]{40}$',
-  ],
+  'X-Signature': ['Lower-case hex HMAC-SHA1 of the raw body. Absent without a shared secret.', SHA1],
   'webhook-id': [
     'Standard Webhooks: the id of the message, the same for each attempt. Absent without a standard secret.',
     '^[!-~]+$',
@@ -52,9 +52,7 @@ const parameters = Object.entries(HEADERS).map(([name, [description, pattern]]) 
 }))
 
 /** The schemas of all bodies and of what they refer to, or all faults. */
-const schemasOf = (
-  bodies: Readonly<Record<string, t.Mixed>>,
-): Either<ReadonlyArray<Fault>, Readonly<Record<string, JsonSchema>>> => {
+const schemasOf = (bodies: DocumentBodies): Either<ReadonlyArray<Fault>, JsonSchema> => {
   // A recursive codec does not take the name of a body.
   const defs: Record<string, JsonSchema> = Object.fromEntries(Object.keys(bodies).map((name) => [name, {}]))
   const names = new Map<t.Mixed, string>()

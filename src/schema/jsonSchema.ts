@@ -14,17 +14,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 const [{ event: id, messageId, timestamp }] = members.track
 
+const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$'
+
 /** What codecs say that their tag does not. */
 const notes = new WeakMap<object, JsonSchema>([
   [id, { type: 'string', minLength: 1 }],
   [messageId, { type: 'string', minLength: 1, maxLength: messageIdLength }],
-  [
-    timestamp,
-    {
-      ...{ type: 'string', format: 'date-time' },
-      pattern: '^\\d{4}-\\d{2}-\\d{2}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$',
-    },
-  ],
+  [timestamp, { type: 'string', format: 'date-time', pattern: TIME_PATTERN }],
   [JsonObject, { type: 'object' }],
 ])
 
@@ -79,9 +75,8 @@ const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[
 const isOfTexts = (names: JsonSchema): boolean => {
   const { type = 'string', const: only = '' } = names
   const isTexts = [only, ...listIn(names, 'enum')].every((each) => typeof each === 'string')
-  return (
-    type === 'string' && isTexts && listIn(names, 'anyOf').every((each) => isRecord(each) && isOfTexts(each))
-  )
+  if (type !== 'string' || !isTexts) return false
+  return listIn(names, 'anyOf').every((each) => isRecord(each) && isOfTexts(each))
 }
 
 /** The parts of a value that all hold: records become one, with the keys of all of them. */
@@ -120,10 +115,8 @@ export interface SchemaPlace {
 }
 
 /** The schema of a codec, or a fault for each part that says nothing. */
-export const schemaIn = (
-  codec: t.Mixed,
-  { prefix, defs, names }: SchemaPlace,
-): Either<ReadonlyArray<Fault>, JsonSchema> => {
+export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArray<Fault>, JsonSchema> => {
+  const { prefix, defs, names } = place
   const findings: Finding[] = []
   const opaque = ({ name }: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
     const message = `the codec ${JSON.stringify(name)} does not say what it takes: use withSchema`
@@ -132,12 +125,8 @@ export const schemaIn = (
   }
   const recordOf = (props: t.Props, steps: ReadonlyArray<Key>, isPartial: boolean): JsonSchema => {
     const required = Object.keys(props).filter((key) => !isPartial && props[key]?.is(undefined) === false)
-    const properties = Object.entries(props).map(([key, each]) => [key, go(each, [...steps, key])])
-    return {
-      type: 'object',
-      properties: Object.fromEntries(properties) as unknown,
-      ...(required.length > 0 && { required }),
-    }
+    const all = Object.entries(props).map(([key, each]) => [key, go(each, [...steps, key])] as const)
+    return { type: 'object', properties: Object.fromEntries(all), ...(required.length > 0 && { required }) }
   }
   const closedOf = (schema: JsonSchema, needsUser: boolean): JsonSchema => ({
     ...schema,
@@ -192,17 +181,11 @@ export const schemaIn = (
         if (!isOfTexts(names)) return opaque(given, steps)
         const values = go(each.codomain ?? given, [...steps, '*'])
         const keys = 'const' in names ? [names['const']] : listIn(names, 'enum')
-        if (keys.length === 0)
-          return {
-            ...{ type: 'object', additionalProperties: values },
-            ...(Object.keys(names).join() !== 'type' && { propertyNames: names }),
-          }
+        const propertyNames = Object.keys(names).join() === 'type' ? undefined : { propertyNames: names }
+        if (keys.length === 0) return { type: 'object', additionalProperties: values, ...propertyNames }
         const properties = Object.fromEntries(keys.map((key) => [String(key), values]))
-        return {
-          type: 'object',
-          properties,
-          ...(each.codomain?.is(undefined) !== true && { required: keys }),
-        }
+        const required = each.codomain?.is(undefined) === true ? undefined : { required: keys }
+        return { type: 'object', properties, ...required }
       }
       case 'InterfaceType':
         return recordOf(props, steps, false)

@@ -1,9 +1,4 @@
-/**
- * `headrace/signing`: signing and verifying, for senders and receivers. It loads no RxJS, no io-ts and no
- * undici.
- *
- * @module
- */
+/** `headrace/signing`: signs and verifies. It loads no RxJS, no io-ts and no undici. @module */
 export type { Signer } from '../event/payload.ts'
 export type { Fault } from '../core/refusal.ts'
 export type { NodeRequest, WebBody, WebRequest } from './request.ts'

@@ -1,10 +1,4 @@
-/**
- * Reads and verifies an incoming request. Requests are known by their shape: neither Node's http nor the DOM
- * is imported.
- *
- * @module
- */
-
+/** Verifies an incoming request. It is known by its shape: neither Node's http nor the DOM is imported. */
 import { constVoid, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { isRecord } from '../core/json.ts'
@@ -72,33 +66,25 @@ const readAll = async (
   }
 }
 
-const isWebRequest = (request: WebRequest | NodeRequest): request is WebRequest =>
-  typeof request.headers.get === 'function'
+type AnyRequest = WebRequest | NodeRequest
+
+const isWebRequest = (it: AnyRequest): it is WebRequest => typeof it.headers.get === 'function'
 
 /** The body of a request, at most `maxBytes`. Rejects if it breaks off. */
-export const readRequest = (
-  request: WebRequest | NodeRequest,
-  maxBytes: number,
-): Promise<BodyResult> | BodyResult => {
+export const readRequest = (request: AnyRequest, maxBytes: number): Promise<BodyResult> | BodyResult => {
   if (isWebRequest(request)) {
     if (request.bodyUsed || request.body?.locked === true) return bodyConsumed
     if (request.body === null) return right(new Uint8Array(0))
     const reader = request.body.getReader()
-    return readAll(
-      () => reader.read(),
-      () => reader.cancel(),
-      maxBytes,
-    )
+    const cancel = () => reader.cancel()
+    return readAll(() => reader.read(), cancel, maxBytes)
   }
   if (request.readableDidRead) return bodyConsumed
   if (request.destroyed) return unreadable
   const chunks = request.iterator({ destroyOnReturn: false })
   // The rest of a longer body flows away unread, so that the receiver can still answer 413.
-  return readAll(
-    () => chunks.next(),
-    () => chunks.return?.().then(() => request.resume()),
-    maxBytes,
-  )
+  const drop = () => chunks.return?.().then(() => request.resume())
+  return readAll(() => chunks.next(), drop, maxBytes)
 }
 
 /** The secrets of a receiver: of `X-Signature`, of Standard Webhooks, or of both. */
@@ -117,9 +103,6 @@ export interface VerifyKeys {
   /** Milliseconds since 1970. Default: the time of the machine. */
   readonly now?: () => number
 }
-
-/** The clock of core has it too, but loads RxJS. */
-const machineNow = (): number => Date.now()
 
 const isKeys = (given: Secrets | VerifyKeys): given is VerifyKeys =>
   // A `Secret` has no keys of its own.
@@ -163,7 +146,7 @@ export const verifyRequest = async (
   const { maxBytes = ONE_MEBIBYTE, ...unknown } = options
   refuseUnknown('option', unknown, 'maxBytes')
   const keys = isKeys(secrets) ? secrets : { secrets }
-  const { standardSecrets, migrating, tolerance = 300_000, now = machineNow, ...others } = keys
+  const { standardSecrets, migrating, tolerance = 300_000, now = Date.now, ...others } = keys
   const { secrets: own, ...misspelt } = others
   refuseUnknown('key', misspelt, 'secrets, standardSecrets, migrating, tolerance, now')
   for (const bound of [maxBytes, tolerance] as ReadonlyArray<unknown>)

@@ -1,10 +1,7 @@
 /**
  * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that
  * only this module reaches, so no log, error, `util.inspect`, JSON, spread or template can show it.
- *
- * @module
  */
-
 import { ignoreRejection } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
@@ -80,14 +77,12 @@ export const knownSigner = (secret: unknown): Signer | undefined => signers.get(
 const secretFault = (text: unknown): string | undefined => {
   if (typeof text !== 'string') return 'must be a string'
   if (text === '') return 'must not be empty'
-  if (text.trim() !== text)
-    return 'must not begin or end with white space, such as the newline at the end of a file'
+  if (text.trim() !== text) return "must not begin or end with white space, such as a file's last newline"
   // HMAC pads a key with zeros: a key with a NUL at its end would be the same key.
   if (/\p{Cc}/u.test(text)) return 'must not have a control character'
   // With the `u` flag, only a half that has no partner matches.
-  return /\p{Surrogate}/u.test(text)
-    ? 'must be well-formed text: half of a surrogate pair has no UTF-8 form'
-    : undefined
+  if (/\p{Surrogate}/u.test(text)) return 'must be well-formed: half of a surrogate pair has no UTF-8 form'
+  return undefined
 }
 
 /**

@@ -1,9 +1,4 @@
-/**
- * Verifies the signature of a body. Nothing here throws because of a sender's input.
- *
- * @module
- */
-
+/** Verifies the signature of a body. Nothing here throws because of a sender's input. */
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, valueOr, type Either } from '../core/either.ts'
 import type { Signer } from '../event/payload.ts'
@@ -83,10 +78,10 @@ export type Verify = (body: string | Uint8Array) => Either<Mismatch, Verified>
 const MAX_REWRITTEN = 64_000
 
 /** The body in the form of `JSON.stringify`. */
-const rewritten = (body: string | Uint8Array): string | undefined =>
-  body.length > MAX_REWRITTEN
-    ? undefined
-    : valueOr(undefined, () => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
+const rewritten = (body: string | Uint8Array): string | undefined => {
+  if (body.length > MAX_REWRITTEN) return undefined
+  return valueOr(undefined, () => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
+}
 
 /**
  * Verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an
@@ -102,8 +97,7 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
       return failed('badSecret', `this receiver's secret ${signer.left.message}: nothing can be verified`)
     signers.push(signer.right)
   }
-  if (signers.length === 0)
-    return failed('badSecret', 'this receiver has no secret: nothing can be verified without one')
+  if (signers.length === 0) return failed('badSecret', 'this receiver has no secret: nothing can be verified')
   if (signature === undefined || signature === null || signature === '')
     return failed('missing', 'there is no signature: the sender has no secret, or a proxy removed the header')
   if (typeof signature !== 'string' || !SIGNATURE.test(signature))
@@ -151,10 +145,7 @@ export const verifyRaw = (
   if (typeof body === 'string') return verifier.right(body)
   if (ArrayBuffer.isView(body))
     return verifier.right(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
-  return failed(
-    'badBody',
-    'the body is neither bytes nor text: keep the raw bytes, or use verifyParsed for a parsed body',
-  )
+  return failed('badBody', 'the body is neither bytes nor text: keep the raw bytes, or use verifyParsed')
 }
 
 /**

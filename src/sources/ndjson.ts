@@ -27,8 +27,7 @@ export interface BadLine {
 }
 
 /** Of a first line that only opens an object or a list. */
-const ONE_DOCUMENT =
-  'this looks like one JSON document over several lines, not NDJSON: write each value on one line'
+const ONE_DOCUMENT = 'looks like one JSON document over several lines, not NDJSON: write a value on each line'
 
 /** The limits of a line. */
 export interface NdjsonLineOptions {
@@ -51,9 +50,7 @@ const BLANK = /^[ \t\r]*$/
 const LONE_SURROGATE = /(\p{Surrogate})/u
 const FIRST_HALF_OF_A_PAIR = /[\ud800-\udbff]$/
 
-/**
- * `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8` instead.
- */
+/** `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8`. */
 const toBytes = (text: string): Buffer =>
   Buffer.concat(text.split(LONE_SURROGATE).map((it) => (LONE_SURROGATE.test(it) ? INVALID : Buffer.from(it))))
 
@@ -71,10 +68,7 @@ const parseLine = (line: number, text: string): Result => {
   }
 }
 
-const readLines = async function* (
-  readable: AsyncIterable<Uint8Array | string>,
-  maxBytes: number,
-): AsyncIterable<Result> {
+const readLines = async function* (readable: AsyncIterable<Uint8Array | string>, maxBytes: number) {
   let number = 0
   /** A surrogate pair may be cut in two by the chunks. */
   let halfPair = ''

@@ -180,11 +180,8 @@ export const pull = <T, R>(
       cancelTurn?.()
       if (isOver) return
       isOver = true
-      callSafely(
-        () => iterator.return?.(),
-        undefined,
-        (error) => defect('pull: return of the source', error),
-      )
+      const stop = () => iterator.return?.()
+      callSafely(stop, undefined, (error) => defect('pull: return of the source', error))
     })
     subscriber.add(
       defer(() => (hasRoom(), items))

@@ -49,10 +49,8 @@ describe('audienceSync and computedTrait', () => {
     expect(faultPaths(() => audienceSync(wrong))).toEqual(['name', 'previous', 'prevoius'])
     expect(faultPaths(() => computedTrait(wrong))).toEqual(['name', 'previous', 'prevoius'])
     expect(() => computedTrait({ name: 'x', previous: ['ann'] as never })).toThrow(TypeError)
-    expect(faultPaths(() => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }]))).toEqual([
-      '[1].name',
-      '[2].name',
-    ])
+    const syncs = () => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }])
+    expect(faultPaths(syncs)).toEqual(['[1].name', '[2].name'])
   })
 
   it.each([['ann'], [undefined], [{ ann: true }]])('%j as a state is an error of the stream', (state) => {

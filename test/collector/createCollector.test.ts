@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createCollector, OutboxError } from '../../src/collector/index.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import { memory } from '../../src/sink/memory.ts'
@@ -18,19 +18,13 @@ const openFolders = (
   names: ReadonlyArray<string>,
   options: CollectorOptions = {},
   maxCount = 100,
-): Collector =>
-  createCollector(
-    {
-      sources,
-      destinations: names.map((name) => ({
-        name,
-        sources: ['web'],
-        outbox: { path: `${path}/${name}`, maxCount },
-        webhooks: [{ url: url + name }],
-      })),
-    },
-    { logger: false, ...options },
-  )
+): Collector => {
+  const destinations = names.map((name) => {
+    const outbox = { path: `${path}/${name}`, maxCount }
+    return { name, sources: ['web'], outbox, webhooks: [{ url: url + name }] }
+  })
+  return createCollector({ sources, destinations }, { logger: false, ...options })
+}
 
 const failing = async () => {
   let code = 503
@@ -61,13 +55,7 @@ it('if one folder is in use, the others are closed again', async () => {
   const holder = open('b')
   expect(() => open('a', 'b')).toThrow(OutboxError)
   await holder.close()
-  await expect
-    .poll(() =>
-      open('a', 'b')
-        .close()
-        .then(() => 'opened'),
-    )
-    .toBe('opened')
+  await vi.waitFor(() => open('a', 'b').close())
 })
 
 it('whenFull: refuse counts events that are still being written to the folder', async () => {
@@ -103,13 +91,10 @@ it('signs events of an earlier process for an own sink', async () => {
 })
 
 it('a deletion that one destination could not store is not accepted', async () => {
-  const collector = createCollector(
-    { sources, destinations: ['A', 'B'].map((name) => ({ name, sources: ['web'], sink: memory() })) },
-    {
-      logger: false,
-      outbox: (name) => ({ ...memoryOutbox(), ...(name === 'B' && { enqueue: () => expect.unreachable() }) }),
-    },
-  )
+  const destinations = ['A', 'B'].map((name) => ({ name, sources: ['web'], sink: memory() }))
+  const broken = { ...memoryOutbox<Payload<Event>>(), enqueue: () => expect.unreachable() }
+  const outbox = (name: string) => (name === 'B' ? broken : memoryOutbox<Payload<Event>>())
+  const collector = createCollector({ sources, destinations }, { logger: false, outbox })
   expect(await collector.requestDeletion('u')).toMatchObject({ left: { _tag: 'NotStored' } })
   expect(collector.stats().deletions).toBe(0)
   expect(collector.stats().destinations).toMatchObject({ A: { accepted: 1 }, B: { accepted: 0 } })

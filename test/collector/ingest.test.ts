@@ -5,7 +5,6 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { ask, open, track, type Setting } from './kit.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
-
 const start = (): Setting => open({ clock: virtualClock(), newId: () => 'made' })
 
 const post = async ({ collector }: Setting, path: string, body: unknown): Promise<unknown> =>
@@ -29,11 +28,8 @@ describe('a message', () => {
   })
 
   it('of a page may have either id, and its traits become properties', async () => {
-    const [event] = await sent('/v1/page', {
-      anonymousId: 'a',
-      properties: { url: 'x' },
-      traits: { url: 'y', title: 't' },
-    })
+    const page = { anonymousId: 'a', properties: { url: 'x' }, traits: { url: 'y', title: 't' } }
+    const [event] = await sent('/v1/page', page)
     expect(event).toMatchObject({ anonymousId: 'a', properties: { url: 'x', title: 't' } })
     expect(event).not.toHaveProperty('userId')
   })
@@ -64,22 +60,18 @@ describe('a message', () => {
     })
     const [only, ...others] = setting.sink.items()
     expect(others).toEqual([])
-    expect(JSON.parse(only?.text ?? '')).toMatchObject({
-      messageId: 'b',
-      context: { ip: '2', library: { name: 'go' } },
-    })
+    const context = { ip: '2', library: { name: 'go' } }
+    expect(JSON.parse(only?.text ?? '')).toMatchObject({ messageId: 'b', context })
     expect(setting.collector.stats()).toMatchObject({ accepted: 3, unrouted: 2 })
   })
 
   it('loses members that are null', async () => {
     const keys = ['anonymousId', 'context', 'integrations', 'properties', 'messageId', 'timestamp']
     const nulls = Object.fromEntries(keys.map((key) => [key, null]))
-    expect(await sent('/v1/track', { userId: 'u', event: 'e', ...nulls })).toEqual([
-      {
-        ...{ version: 1, type: 'track', userId: 'u', event: 'e', properties: {}, context: {} },
-        ...{ timestamp: NOW, messageId: 'made' },
-      },
-    ])
+    const own = { userId: 'u', event: 'e' }
+    const empty = { properties: {}, context: {} }
+    const made = { version: 1, type: 'track', ...own, ...empty, timestamp: NOW, messageId: 'made' }
+    expect(await sent('/v1/track', { ...own, ...nulls })).toEqual([made])
     const setting = start()
     const answer = await post(setting, '/v1/track', { userId: null, event: 'e' })
     expect(answer).toMatchObject({ ok: false, okEvents: 0 })

@@ -26,13 +26,9 @@ const mounts = {
 }
 
 export const basic = (user: string): string => `Basic ${Buffer.from(user).toString('base64')}`
+type Texts = Readonly<Record<string, string>>
 
-export const post = async (
-  url: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-  method = 'POST',
-) => {
+export const post = async (url: string, body: unknown, headers: Texts = {}, method = 'POST') => {
   const raw = typeof body === 'string' || body instanceof Uint8Array
   const response = await fetch(url, {
     method,
@@ -45,12 +41,9 @@ export const post = async (
   return { status: response.status, headers: response.headers, body: answer }
 }
 
-export const ask = async (
-  { handle }: Collector,
-  path: string,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = { Authorization: basic('wk:') },
-): Promise<Response> => {
+const byKey = { Authorization: basic('wk:') }
+
+export const ask = async ({ handle }: Collector, path: string, body: unknown, headers: Texts = byKey) => {
   const raw = typeof body === 'string' || body instanceof Uint8Array
   const request = { method: 'POST', body: raw ? body : JSON.stringify(body), headers }
   const response = await handle(new Request(`http://x${path}`, request))
@@ -83,13 +76,9 @@ export const dial = (port: number): Promise<Line> =>
         hangUp: () => void socket.destroy(),
       }),
     )
-    socket.on('data', (chunk: Buffer) => {
-      heard += chunk.toString('latin1')
-    })
+    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')))
     socket.on('error', () => undefined)
-    socket.on('close', () => {
-      gone = true
-    })
+    socket.on('close', () => (gone = true))
   })
 
 export const settings = (sink: MemorySink<Payload<Event>>): CollectorSettings => ({

@@ -10,13 +10,10 @@ import { basic, onServer, open, post, track, type Mounted } from './kit.ts'
 
 const body = JSON.stringify({ batch: [track('a')] })
 
-const streamed = (body: ReadableStream<unknown>): Request =>
-  new Request('http://x/v1/batch', {
-    method: 'POST',
-    body,
-    headers: { Authorization: basic('wk:') },
-    duplex: 'half',
-  } as RequestInit)
+const streamed = (body: ReadableStream<unknown>): Request => {
+  const init = { method: 'POST', body, headers: { Authorization: basic('wk:') }, duplex: 'half' }
+  return new Request('http://x/v1/batch', init as RequestInit)
+}
 
 const whole = (...more: ReadonlyArray<unknown>): Request =>
   streamed(ReadableStream.from([new TextEncoder().encode(body), ...more]))
@@ -133,14 +130,11 @@ describe('mounted in a framework', () => {
 
   it('after a reader of the body, it answers 500', async () => {
     const { collector } = open()
-    const { url, close } = await inExpress(
-      (request, _, next) => void request.on('end', () => next()).resume(),
-    )(collector)
+    const reader: express.RequestHandler = (request, _, next) => request.on('end', () => next()).resume()
+    const { url, close } = await inExpress(reader)(collector)
     const reply = await post(`${url}/a/v1/batch`, { batch: [track('a')] })
-    expect([reply.status, reply.body]).toMatchObject([
-      500,
-      { reason: expect.stringContaining('before the body parser') as unknown },
-    ])
+    const reason: unknown = expect.stringContaining('before the body parser')
+    expect([reply.status, reply.body]).toMatchObject([500, { reason }])
     await close()
     const request = new Request('http://x/v1/batch', { method: 'POST', body: '{}' })
     await request.text()

@@ -26,7 +26,6 @@ const start = async () => {
 
 const when = new Date('2024-02-29T12:00:00.123Z')
 const context = { ip: '203.0.113.9' }
-
 const home = { name: 'Home', category: 'Docs', properties: { path: '/', title: 'Grüße' } }
 const calls = {
   identify: { userId: 'u1', traits: { plan: 'pro', nested: { list: [1, null] } } },

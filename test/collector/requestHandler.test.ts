@@ -37,7 +37,7 @@ const good = batch(track('a'))
 const bomb = gzipSync(Buffer.alloc(100_000_000, 0x20))
 const text = (length: number): object => ({ properties: { text: 'x'.repeat(length) } })
 const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
-
+const nested = `{"batch":[{"type":"track","userId":"u","event":"e","properties":{"d":${deep}}}]}`
 const malformed = (what: string, body: unknown, reason: string): Wrong => wrong(what, 400, reason, { body })
 
 const unknownTo = (what: string, Authorization: string, body: object = good): Wrong =>
@@ -79,11 +79,7 @@ const wrongRequests: ReadonlyArray<Wrong> = [
   malformed('a deletion in a batch', batch({ type: 'delete', userId: 'u' }), 'post deletions to /v1/delete'),
   malformed('a kind that is none', batch({ type: 'merge', userId: 'u' }), 'type: must be one of'),
   malformed('nothing but a large message', batch(track('big', text(40_000))), 'the limit is 32768'),
-  malformed(
-    'a message that is nested too deeply',
-    `{"batch":[{"type":"track","userId":"u","event":"e","properties":{"d":${deep}}}]}`,
-    'nested deeper than 256',
-  ),
+  malformed('a message that is nested too deeply', nested, 'nested deeper than 256'),
   wrong('a single message that is none', 400, 'must be an object', { path: '/v1/track', body: '5' }),
   wrong('a deletion without a userId', 400, 'userId: is missing', { path: '/v1/delete', body: {} }),
   unknownTo('an unknown key', basic('other:')),
@@ -145,34 +141,25 @@ describe.each(['listener', 'handle'] as const)('requests to %s', (mount) => {
   it('never repeat what was sent', async () => {
     const { url } = await start(mount)
     const secret = 's3cr3t'
-    for (const body of [
-      `{"batch":[${secret}`,
-      batch({ type: secret, userId: { secret } }, track('a', { properties: secret, context: [secret] })),
-      { batch: secret, writeKey: secret },
-    ]) {
+    const inside = track('a', { properties: secret, context: [secret] })
+    const bad = batch({ type: secret, userId: { secret } }, inside)
+    for (const body of [`{"batch":[${secret}`, bad, { batch: secret, writeKey: secret }])
       expect(JSON.stringify((await post(`${url}/v1/batch`, body)).body)).not.toContain(secret)
-    }
   })
 
   it('with a bad message: it is named, and the others are accepted', async () => {
     const { url, ids, collector } = await start(mount)
     const large = track('large', { properties: { text: 'x'.repeat(32_768) } })
-    const reply = await post(
-      `${url}/v1/batch`,
-      batch(track('a'), { type: 'track', userId: 5, messageId: 'b' }, track('c'), large, 7, track('d')),
-    )
+    const bad = { type: 'track', userId: 5, messageId: 'b' }
+    const reply = await post(`${url}/v1/batch`, batch(track('a'), bad, track('c'), large, 7, track('d')))
     expect(reply.status).toBe(200)
+    const event = 'event: is missing: it must be a string that is not empty'
     expect(reply.body).toEqual({
       ok: false,
       receivedEvents: 6,
       okEvents: 3,
       errors: [
-        {
-          index: 1,
-          messageId: 'b',
-          reason:
-            'event: is missing: it must be a string that is not empty; userId: must be a string, not a number',
-        },
+        { index: 1, messageId: 'b', reason: `${event}; userId: must be a string, not a number` },
         { index: 3, messageId: 'large', reason: expect.stringContaining('the limit is 32768') as unknown },
         { index: 4, reason: expect.stringContaining('must be an object') as unknown },
       ],

@@ -17,10 +17,7 @@ const thrower = Object.defineProperty({}, 'sources', { get: () => expect.unreach
 const withSource = (more: object): object => ({ ...right, sources: [{ ...right.sources[0], ...more }] })
 const withDestination = (more: object): object => ({ ...right, destinations: [{ ...hooks, ...more }] })
 
-const inOneFolder = {
-  ...right,
-  destinations: ['x', './x'].map((path) => ({ ...hooks, name: path, outbox: { path } })),
-}
+const twice = ['x', './x'].map((path) => ({ ...hooks, name: path, outbox: { path } }))
 
 describe('the settings of a collector', () => {
   it.each<[string, unknown, ReadonlyArray<string>]>([
@@ -62,7 +59,7 @@ describe('the settings of a collector', () => {
       }),
       ['destinations[0].webhooks[0].headers.webhook-id'],
     ],
-    ['one folder for two destinations', inOneFolder, ['destinations[1].outbox.path']],
+    ['one folder for two destinations', { ...right, destinations: twice }, ['destinations[1].outbox.path']],
     ['an undefined secret', withDestination({ sharedSecret: undefined }), ['destinations[0].sharedSecret']],
     ['no folder', withDestination({ outbox: 'x' }), ['destinations[0].outbox']],
     ['a getter that throws', thrower, ['']],
@@ -88,15 +85,12 @@ describe('the settings of a collector', () => {
   it('take a write key as a Secret', async () => {
     const secret = secretFrom('wk')
     if (secret._tag === 'Left') return expect.unreachable()
-    const collector = createCollector({
-      sources: [{ id: 'web', writeKey: secret.right }],
-      destinations: [{ name: 'Own', sources: ['web'], sink: memory() }],
-    })
+    const destinations = [{ name: 'Own', sources: ['web'], sink: memory() }]
+    const collector = createCollector({ sources: [{ id: 'web', writeKey: secret.right }], destinations })
     const statusWith = async (key: string): Promise<number> =>
       (await ask(collector, '/v1/page', { userId: 'u' }, { Authorization: basic(key) })).status
-    expect(await Promise.all(['wk:', 'wk', 'wk:any password', 'wkx:'].map(statusWith))).toEqual([
-      ...[200, 200, 200, 401],
-    ])
+    const statuses = await Promise.all(['wk:', 'wk', 'wk:any password', 'wkx:'].map(statusWith))
+    expect(statuses).toEqual([200, 200, 200, 401])
   })
 })
 

@@ -83,9 +83,8 @@ describe('outboxes of a collector', () => {
       },
     ],
   ])('one that %s: the answer is 503, and the others store their events', async (_, broken) => {
-    const world = start(() => ({
-      outbox: (name) => ({ ...memoryOutbox<Delivery>(), ...(name === 'A' ? broken : {}) }),
-    }))
+    const outbox = (name: string) => ({ ...memoryOutbox<Delivery>(), ...(name === 'A' ? broken : {}) })
+    const world = start(() => ({ outbox }))
     const response = await postTracks(world.collector, 'm1')
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
     expect(await response.json()).toMatchObject({ reason: 'it could not be stored: try again' })
@@ -97,21 +96,14 @@ describe('outboxes of a collector', () => {
 
   it('dead letters are stored before the answer', async () => {
     const dead: string[] = []
-    const world = start(
-      (clock) => ({
-        outbox: () => ({
-          ...memoryOutbox<Delivery>({ maxCount: 1 }),
-          addDeadLetter: (item: Delivery): Promise<void> =>
-            new Promise((done) =>
-              clock.schedule(30, () => {
-                dead.push(item.id)
-                done()
-              }),
-            ),
-        }),
-      }),
-      1e6,
-    )
+    const outboxOn = (clock: VirtualClock) => ({
+      ...memoryOutbox<Delivery>({ maxCount: 1 }),
+      addDeadLetter: async ({ id }: Delivery): Promise<void> => {
+        await new Promise<void>((done) => clock.schedule(30, done))
+        dead.push(id)
+      },
+    })
+    const world = start((clock) => ({ outbox: () => outboxOn(clock) }), 1e6)
     let status: number | undefined
     void postTracks(world.collector, 'm1', 'm2').then((response) => (status = response.status))
     await world.clock.advance(29)

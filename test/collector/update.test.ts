@@ -101,12 +101,10 @@ describe('update of a collector', () => {
     const update = (...destinations: CollectorSettings['destinations']) =>
       collector.update({ sources: [web], destinations })
     const stored = { ...kept, outbox: { path: folder } }
-    expect(update({ ...kept, sources: ['none'] })).toMatchObject({
-      left: [{ path: 'destinations[0].sources[0]' }],
-    })
-    expect(update(stored, { ...own, sink: memory() })).toMatchObject({
-      left: [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }],
-    })
+    const unknown = [{ path: 'destinations[0].sources[0]' }]
+    expect(update({ ...kept, sources: ['none'] })).toMatchObject({ left: unknown })
+    const fixed = [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }]
+    expect(update(stored, { ...own, sink: memory() })).toMatchObject({ left: fixed })
     const inUse = open({ sources: [web], destinations: [stored] })
     const message: unknown = expect.stringContaining('destination "Stored": ')
     expect(update(kept, hook('New', receiver.url), { ...stored, name: 'Stored' })).toMatchObject({
@@ -131,10 +129,8 @@ describe('update of a collector', () => {
   })
 
   it('takes a destination back that still sends what waits, and keeps its toggle', async () => {
-    const receiver = await receive([
-      { do: 'status', code: 503 },
-      { do: 'status', code: 503, after: 30 },
-    ])
+    const busy = { do: 'status', code: 503 } as const
+    const receiver = await receive([busy, { ...busy, after: 30 }])
     const settings = { sources: [web], destinations: [hook('A', receiver.url)] }
     const collector = open(settings)
     await send(collector)

@@ -5,7 +5,6 @@ import { same, forAll } from '../support/check.ts'
 
 const times = fc.constantFrom(1_767_225_600_000, 1_767_225_600_001, Infinity)
 const key = fc.oneof(fc.nat({ max: 5 }), fc.integer({ min: -1_000, max: 1_000 }), times)
-
 const manyKeys = fc.array(key, { minLength: 40, maxLength: 400, size: 'max' })
 const command = fc.oneof(fc.array(key, { maxLength: 5 }), manyKeys, fc.nat({ max: 5 }), fc.nat({ max: 500 }))
 const commands = fc.array(command, { maxLength: 20, size: 'max' })

@@ -15,12 +15,8 @@ const Wrapped = t.exact(t.intersection([t.type({ a: t.string }), Optional]))
 const Far = t.union([t.type({ kind: t.literal('a'), x: t.string, y: t.string }), t.type({ url: t.string })])
 const KindB = t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t.number })])
 const Kinds = t.union([t.type({ type: t.literal('a'), x: t.string }), KindB])
-const Loud = new t.Type(
-  'Loud',
-  t.string.is,
-  (_, context) => t.failure('hunter2', context, 'must be in capitals'),
-  t.identity,
-)
+const loud: t.Validate<unknown, string> = (_, at) => t.failure('hunter2', at, 'must be in capitals')
+const Loud = new t.Type('Loud', t.string.is, loud, t.identity)
 interface Tree {
   readonly children: Tree[]
 }

@@ -7,7 +7,6 @@ import { decoded, pathsIn, textsIn } from '../support/decoded.ts'
 import { forAll, throwing } from '../support/check.ts'
 
 const eventIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Model => decoded(codec, input)
-
 const track = (properties: unknown) => ({ type: 'track', userId: 'u', event: 'e', properties })
 
 describe('decoding a call', () => {

@@ -4,7 +4,6 @@ import { faultsIn } from '../support/decoded.ts'
 import { throwing } from '../support/check.ts'
 
 const only = (properties: unknown) => faultsIn(Event, { type: 'track', userId: 'u', event: 'e', properties })
-
 const bomb = throwing('no')
 
 it('names the reason for each thing that JSON would lose (EV9)', () => {

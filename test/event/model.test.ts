@@ -24,10 +24,8 @@ it('is a type and a codec of the same name', () => {
 it('an event as a call has no empty data that a call may leave out', () => {
   const common = { userId: 'u', messageId: 'm', timestamp: '2024-02-29T00:00:00.000Z', context: {} }
   const track = { ...common, type: 'track', event: 'E', properties: {} } as const
-  expect(callOf(track)).toEqual({
-    ...{ type: 'track', userId: 'u', event: 'E', messageId: 'm' },
-    timestamp: common.timestamp,
-  })
+  const { context: _, ...call } = { ...common, type: 'track', event: 'E' }
+  expect(callOf(track)).toEqual(call)
   expect(callOf({ ...common, type: 'screen', properties: {} })).toHaveProperty('properties', {})
   expect(callOf({ ...track, context: { ip: '::1' } })).toHaveProperty('context', { ip: '::1' })
   expect(Event.encode).toBe(callOf)

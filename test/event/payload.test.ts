@@ -19,14 +19,8 @@ interface Track {
 }
 const track: Track = { type: 'track' }
 const one: EventPayload<Track> = { id: 'm', items: [track], text: '{"é":1}', byteLength: 8 }
-const many: BatchPayload<Track> = {
-  id: 'b',
-  items: [track, track],
-  members: [one, one],
-  byteLength: 19,
-  frame: jsonArrayFrame,
-  closedBy: 'end',
-}
+const both = { items: [track, track], members: [one, one] }
+const many: BatchPayload<Track> = { id: 'b', ...both, byteLength: 19, frame: jsonArrayFrame, closedBy: 'end' }
 
 it('bodyOf is the text of an event, and the members of a batch in their frame', () => {
   expect(bodyOf(one, 0)).toBe(one.text)
@@ -91,15 +85,12 @@ describe('the types of payloads', () => {
 })
 
 type Members = ReadonlyArray<EventPayload<unknown>>
-const batchOf = (members: Members, frame: Frame = jsonArrayFrame): BatchPayload<unknown> => ({
-  id: 'b',
-  items: members.flatMap(({ items }) => items),
-  members,
-  byteLength:
-    frameBytes(frame) + members.reduce((n, one) => n + one.byteLength, 0) + Math.max(0, members.length - 1),
-  frame,
-  closedBy: 'count',
-})
+const batchOf = (members: Members, frame: Frame = jsonArrayFrame): BatchPayload<unknown> => {
+  const items = members.flatMap((one) => one.items)
+  const commas = Math.max(0, members.length - 1)
+  const byteLength = frameBytes(frame) + members.reduce((n, one) => n + one.byteLength, 0) + commas
+  return { id: 'b', items, members, byteLength, frame, closedBy: 'count' }
+}
 
 const sentAt: Frame = { prefix: '{"é":[', suffix: ']}', sentAt: true }
 
@@ -178,11 +169,8 @@ it('takes a body of exactly the limit, and not one byte more', () =>
       const body = { ...start, pad: textOfSize({ ...size, bytes }) }
       const payload = encodePayload('m', each, body, limit)
       expect(isRight(payload)).toBe(over <= 0)
-      if (isRight(payload))
-        expect(payload.right).toEqual({
-          ...{ id: 'm', items: [each], text: JSON.stringify(body) },
-          byteLength: size.bytes,
-        })
+      const taken = { id: 'm', items: [each], text: JSON.stringify(body), byteLength: size.bytes }
+      if (isRight(payload)) expect(payload.right).toEqual(taken)
       else expect(payload.left).toEqual({ _tag: 'TooLarge', limit, size: limit + over, id: 'm', input: each })
     },
   ))

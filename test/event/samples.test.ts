@@ -48,9 +48,7 @@ describe('the 31 tricky bodies of webhooks part 4', () => {
 })
 
 const file = new URL('../../docs/examples/events.ndjson', import.meta.url)
-
 const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
-
 const eventOf = (line: string): Event => decoded(ParsedEvent, JSON.parse(line))
 
 describe('docs/examples/events.ndjson', () => {

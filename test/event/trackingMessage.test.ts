@@ -8,7 +8,6 @@ import { forAll } from '../support/check.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }
 const timestamp = '2024-02-29T12:00:00.000Z'
-
 const isTracked = (each: Event): each is Tracked => each.type !== 'delete'
 
 const tracked = (call: unknown): Tracked => {

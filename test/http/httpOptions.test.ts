@@ -15,7 +15,6 @@ const faultsIn = (option: Option<unknown>, value: unknown): ReadonlyArray<Fault>
 const targetFaults = (url: unknown, egress?: 'public') => faultsIn(urlOption(egress), url)
 const headerPaths = (headers: unknown) => pathsIn(decodeOptions(headersOption(), headers))
 const tlsPaths = (tls: unknown) => pathsIn(decodeOptions(tlsOption, tls))
-
 const wrong = (url: unknown, egress?: 'public'): boolean => targetFaults(url, egress).length > 0
 
 describe('the URL of a receiver (DE11)', () => {

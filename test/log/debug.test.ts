@@ -45,7 +45,6 @@ describe('logLine', () => {
 
 const require = createRequire(import.meta.url)
 const before = process.env['DEBUG']
-
 const loaded = () => Object.keys(require.cache).filter((path) => path.endsWith('/debug/src/index.js'))
 
 /** What is written with `DEBUG` set to this. */
@@ -56,9 +55,7 @@ const written = (namespaces: string): ReadonlyArray<string> => {
   const debug = require('debug') as typeof createDebug
   const lines: string[] = []
   const log = debug.log
-  debug.log = (...args: ReadonlyArray<unknown>) => {
-    lines.push(stripVTControlCharacters(format(...args)))
-  }
+  debug.log = (...args: ReadonlyArray<unknown>) => lines.push(stripVTControlCharacters(format(...args)))
   debug.enable(namespaces)
   for (const event of logEvents) onEvent?.(event)
   debug.disable()

@@ -10,20 +10,13 @@ export const SECRET = 'zqSECRETqz'
 
 export const payload = { id: 'm1', byteLength: 12, text: SECRET, items: [SECRET] }
 
-export const attempted = (sink: string, at: number, failure?: Failure): Attempted => ({
-  _tag: 'Attempted',
-  at,
-  from: 'test',
-  startedAt: at - 12,
-  item: payload,
-  sink,
-  number: 2,
-  duration: 12.4,
-  result: failure === undefined ? right({ sink, status: 200 }) : left(failure),
-})
+export const attempted = (sink: string, at: number, failure?: Failure): Attempted => {
+  const result = failure === undefined ? right({ sink, status: 200 }) : left(failure)
+  const times = { at, startedAt: at - 12, duration: 12.4 }
+  return { _tag: 'Attempted', ...times, from: 'test', item: payload, sink, number: 2, result }
+}
 
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
-
 const gone = refused('status', { status: 404 })
 const error = new TypeError(`${SECRET}\n    at ${SECRET} (${SECRET}:1:1)`)
 const told = { at: 1, from: 'test' }

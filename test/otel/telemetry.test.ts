@@ -165,10 +165,8 @@ describe('telemetry', () => {
     const { layer, meta } = telemetry()
     const deliver = (): void => {
       const mine = layer(sink('mine', () => Promise.resolve()))
-      mine
-        .deliver({ meta: meta(sold) }, onlyAttempt)
-        .subscribe()
-        .unsubscribe()
+      const running = mine.deliver({ meta: meta(sold) }, onlyAttempt).subscribe()
+      running.unsubscribe()
     }
     deliver()
     const { exporter, provider } = exported()

@@ -26,7 +26,6 @@ export const no = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.it
 
 // `require` has no types; these describe the package.
 export const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
-
 export const data = (path: string): string => join(path, 'data.mdb')
 
 /** Changes a closed store behind the back of the outbox. */

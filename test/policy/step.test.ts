@@ -49,10 +49,8 @@ describe('step', () => {
     ['a past moment', -5, 1],
     ['a fraction', SINCE + 10.5, 11],
     ['infinity', Infinity, 1e15],
-  ])('accepts a notBefore of %s', (_name, at, delay) =>
-    expect(after(respectRetryAfter, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({
-      delay,
-    }),
+  ])('accepts a notBefore of %s', (_name, notBefore, delay) =>
+    expect(after(respectRetryAfter, 1, 0, retryable('own words', { notBefore }))).toMatchObject({ delay }),
   )
 
   it('accepts a thousand attempts without a cap', () => {
@@ -105,22 +103,15 @@ describe('a step with a batch', () => {
   it('forgets nothing that was settled when a later attempt did not get there', () => {
     const last = partlyFailed([taken, no, busy])
     const held = retryable('held', { notBefore: SINCE + 500 })
-    expect(afterBatch(always, held, last)).toMatchObject({
-      _tag: 'Wait',
-      progress: { lastFailure: partlyFailed([taken, no, left(held)]) },
-    })
+    const progress = { lastFailure: partlyFailed([taken, no, left(held)]) }
+    expect(afterBatch(always, held, last)).toMatchObject({ _tag: 'Wait', progress })
     const policy = both(exponential(), deadline(1))
-    const end = partlyFailed([taken, no, left(retryable('timeout'))])
-    expect(afterBatch(policy, retryable('timeout'), last)).toEqual({
-      _tag: 'Expired',
-      attempts: 2,
-      failure: expired(2, SINCE, end, 'deadline'),
-    })
+    const end = partlyFailed([taken, no, left(timeout)])
+    const failure = expired(2, SINCE, end, 'deadline')
+    expect(afterBatch(policy, timeout, last)).toEqual({ _tag: 'Expired', attempts: 2, failure })
     const unknownKey = refused('status', { status: 401 })
-    expect(afterBatch(always, unknownKey, last)).toMatchObject({
-      _tag: 'Rejected',
-      failure: partlyFailed([taken, no, left(unknownKey)]),
-    })
+    const rejected = partlyFailed([taken, no, left(unknownKey)])
+    expect(afterBatch(always, unknownKey, last)).toMatchObject({ _tag: 'Rejected', failure: rejected })
   })
 
   it('waits before a gate, also without a policy that minds the wish: it would only be held back again', () => {

@@ -46,10 +46,8 @@ describe('openApiOf', () => {
     const { schemas } = document.components as { readonly schemas: object }
     expect(Object.keys(schemas).sort()).toEqual(['Node', 'Node_2', 'page', 'page_2', 'screen'])
     const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-    expect(schemas).toMatchObject({
-      page: { properties: { page: refTo('page_2') } },
-      screen: refTo('Node_2'),
-    })
+    const properties = { page: refTo('page_2') }
+    expect(schemas).toMatchObject({ page: { properties }, screen: refTo('Node_2') })
   })
 
   it('describes headers as they are sent', () => {
@@ -65,8 +63,7 @@ describe('openApiOf', () => {
   it('is refused with the path of each part that says nothing, and for a name that is none', () => {
     const { track } = webhookBodies
     const wrong = { track, 'a b': track, mine: t.type({ f: t.Function }), other: t.Function }
-    expect(openApiOf({ bodies: wrong })).toMatchObject({
-      left: [{ path: 'a b' }, { path: 'mine.f' }, { path: 'other' }],
-    })
+    const faults = [{ path: 'a b' }, { path: 'mine.f' }, { path: 'other' }]
+    expect(openApiOf({ bodies: wrong })).toMatchObject({ left: faults })
   })
 })

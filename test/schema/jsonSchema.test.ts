@@ -113,21 +113,15 @@ describe('what says nothing', () => {
     const noted = withSchema({ type: 'number', exclusiveMinimum: 0 })(Positive)
     expect(schemaOf(t.type({ a: noted }))).toMatchObject({ properties: { a: { exclusiveMinimum: 0 } } })
     expect(jsonSchemaOf(Positive)._tag).toBe('Left')
-    expect([noted.decode(1)._tag, noted.decode(-1)._tag, noted.is(2), noted.name]).toEqual([
-      'Right',
-      'Left',
-      true,
-      'Positive',
-    ])
+    const said = [noted.decode(1)._tag, noted.decode(-1)._tag, noted.is(2), noted.name]
+    expect(said).toEqual(['Right', 'Left', true, 'Positive'])
     expect(withSchema({ type: 'string' })(opaque).decode('s')._tag).toBe('Right')
   })
 })
 
 it('a member that may be undefined may be absent; unknown says nothing on purpose', () => {
-  expect(schemaOf(t.type({ a: t.union([t.string, t.undefined]), b: t.unknown, c: t.null }))).toEqual({
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    type: 'object',
-    properties: { a: { type: 'string' }, b: {}, c: { type: 'null' } },
-    required: ['c'],
-  })
+  const codec = t.type({ a: t.union([t.string, t.undefined]), b: t.unknown, c: t.null })
+  const properties = { a: { type: 'string' }, b: {}, c: { type: 'null' } }
+  const $schema = 'https://json-schema.org/draft/2020-12/schema'
+  expect(schemaOf(codec)).toEqual({ $schema, type: 'object', properties, required: ['c'] })
 })

@@ -74,9 +74,8 @@ describe('toStandard', () => {
     const { validate: judge } = toStandard(codec)['~standard']
     expect(await judge({ 'a b': [{ c: 1 }] })).toEqual({ value: { 'a b': [{ c: 1 }] } })
     const message = 'must be a number, not a string'
-    expect(await judge({ 'a b': [{ c: 1 }, { c: 'hunter2' }] })).toEqual({
-      issues: [{ message, path: ['a b', 1, 'c'] }],
-    })
+    const issues = [{ message, path: ['a b', 1, 'c'] }]
+    expect(await judge({ 'a b': [{ c: 1 }, { c: 'hunter2' }] })).toEqual({ issues })
     expect(await judge({})).toMatchObject({ issues: [{ path: ['a b'] }] })
   })
 

@@ -12,7 +12,6 @@ import { forAllAsync } from '../support/check.ts'
 const text = '{"type":"track","userId":"ü1"}'
 const signature = signatureOf('s', text)
 const signed = { 'x-signature': signature }
-
 type Answer = Either<Mismatch, VerifiedRequest>
 
 const listening = async (listener: RequestListener): Promise<number> => {
@@ -34,8 +33,7 @@ const send = (port: number, { headers = signed, parts = [text], agent }: Sent): 
     const length = parts.length === 1 ? { 'content-length': Buffer.byteLength(parts[0] ?? '') } : {}
     const options = { port, host: '127.0.0.1', method: 'POST', headers: { ...length, ...headers } }
     const outgoing = post(agent === undefined ? options : { ...options, agent }, (response) => {
-      response.resume()
-      response.on('end', () => resolve(response.statusCode ?? 0))
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
     })
     outgoing.on('error', reject)
     for (const part of parts) outgoing.write(part)
@@ -197,9 +195,8 @@ describe('verifyRequest on a web Request', () => {
 
   it('says that a body broke off', async () => {
     const failing = streamOf([Buffer.from('{')], (controller) => controller.error(new Error('gone')))
-    expect(await verifyRequest('s', requestOf({ body: failing }))).toMatchObject({
-      left: { reason: 'unreadable' },
-    })
+    const answer = await verifyRequest('s', requestOf({ body: failing }))
+    expect(answer).toMatchObject({ left: { reason: 'unreadable' } })
   })
 
   it('reads nothing when there is nothing to compare', async () => {

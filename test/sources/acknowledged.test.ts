@@ -128,18 +128,13 @@ it('splitRight gives the parts in order, validateRight the faults: marbles', () 
     const a: E.Either<string, string> = E.right('ab')
     const x: E.Either<string, never> = E.left('x')
     const skipped = E.left({ _tag: 'Skipped', item: '' })
-    const split$ = cold<E.Either<string, string>>('a-----(xe)-|', {
-      a,
-      x,
-      e: E.of<string, string>(''),
-    }).pipe(splitRight((text) => [...text]))
+    const e = E.of<string, string>('')
+    const whole$ = cold<E.Either<string, string>>('a-----(xe)-|', { a, x, e })
+    const split$ = whole$.pipe(splitRight((text) => [...text]))
     const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
     expectObservable(split$).toBe('(ab)--(xs)-|', parts)
     const faults = [{ path: '', message: 'must be a string, not a number' }]
     const mixed$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) })
-    expectObservable(mixed$.pipe(validateRight(t.string))).toBe('-a-x-n-#', {
-      a,
-      x,
-      n: E.left({ _tag: 'Invalid', faults, input: 1 }),
-    })
+    const n = E.left({ _tag: 'Invalid', faults, input: 1 })
+    expectObservable(mixed$.pipe(validateRight(t.string))).toBe('-a-x-n-#', { a, x, n })
   }))
