@@ -184,6 +184,12 @@ const withRule = <A>(errors: t.Errors, value: A, at: t.Context, rule: (it: A) =>
   return errors.length === 0 ? ruled : t.failures([...errors, ...(isLeft(ruled) ? ruled.left : [])])
 }
 
+const KNOWN = 'the options are '
+const namesIn = (shape: OptionShape): string =>
+  Object.keys(shape)
+    .join(', ')
+    .replace(/(?<=^.{400}).+/, '…')
+
 /**
  * A record with these options and no others. The decoded record is a copy. `rule` sees its values only if
  * each of them is right by itself.
@@ -192,7 +198,7 @@ export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
 ): Option<Decoded<S>> =>
-  decoder('a record', (it, at) => {
+  decoder(KNOWN + namesIn(shape), (it, at) => {
     if (!isRecord(it)) return t.failure(it, at, `must be an object, not ${kindOf(it)}`)
     const errors: t.ValidationError[] = []
     const decoded: Record<string, unknown> = {}
@@ -255,8 +261,11 @@ export const decodeOptions = <A>(of: Option<A>, input: unknown): Either<Faults, 
 /** For constructors: the value, or a ConfigError with every fault. `where` names it: `client options`. */
 export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A => {
   const decoded = decodeOptions(of, input)
-  if (isLeft(decoded)) throw new ConfigError(`Invalid ${where}`, decoded.left)
-  return decoded.right
+  if (!isLeft(decoded)) return decoded.right
+  // A path with a dot leads to another record.
+  const isOwn = decoded.left.some(({ path, message }) => message === UNKNOWN_OPTION && !/[.[]/.test(path))
+  const known = isOwn && of.name.startsWith(KNOWN) ? [{ path: '', message: of.name }] : []
+  throw new ConfigError(`Invalid ${where}`, [...decoded.left, ...known])
 }
 
 /**
