@@ -185,10 +185,6 @@ const withRule = <A>(errors: t.Errors, value: A, at: t.Context, rule: (it: A) =>
 }
 
 const KNOWN = 'the options are '
-const namesIn = (shape: OptionShape): string =>
-  Object.keys(shape)
-    .join(', ')
-    .replace(/(?<=^.{400}).+/, '…')
 
 /**
  * A record with these options and no others. The decoded record is a copy. `rule` sees its values only if
@@ -198,7 +194,7 @@ export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
 ): Option<Decoded<S>> =>
-  decoder(KNOWN + namesIn(shape), (it, at) => {
+  decoder(`${KNOWN}${Object.keys(shape).join(', ')}`.replace(/(?<=^.{400}).+/, '…'), (it, at) => {
     if (!isRecord(it)) return t.failure(it, at, `must be an object, not ${kindOf(it)}`)
     const errors: t.ValidationError[] = []
     const decoded: Record<string, unknown> = {}
@@ -265,7 +261,8 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
   // A path with a dot leads to another record.
   const isOwn = decoded.left.some(({ path, message }) => message === UNKNOWN_OPTION && !/[.[]/.test(path))
   const known = isOwn && of.name.startsWith(KNOWN) ? [{ path: '', message: of.name }] : []
-  throw new ConfigError(`Invalid ${where}`, [...decoded.left, ...known])
+  const error = new ConfigError(`Invalid ${where}`, [...decoded.left, ...known])
+  throw Object.assign(error, { faults: decoded.left })
 }
 
 /**
