@@ -140,7 +140,7 @@ for (const [of, ariaLabel, none, heads] of [
 }
 $('no').onclick = () => $('ask').close()
 for (const verb of ['Redrive', 'Purge'])
-  $(verb.toLowerCase()).onclick = () => change(verb, undefined, 'all ' + many + ' dead events')
+  $(verb.toLowerCase()).onclick = () => change(verb, undefined, 'all dead events (' + many + ')')
  const dead = async () => {
   const { list, count } = await get('dead/' + parts[chosen].key)
   for (const id of ['redrive', 'purge']) $(id).disabled = list.length === 0

@@ -34,7 +34,6 @@ it('tells what happened in words, and the sums add up', async () => {
   })
 })
 
-/** A demo on a screen, and its keys. */
 const playing = () => {
   const modes: boolean[] = []
   const setRawMode = (raw: boolean) => modes.push(raw)

@@ -73,13 +73,9 @@ it('2: the port is in use, and nothing is sent', async () => {
   const bad = await headrace(['demo', '--inspect=x'])
   const sentence = 'headrace demo: --inspect must be a whole number from 0 to 65535\n'
   expect(bad).toMatchObject({ code: 2, stderr: sentence })
-})
-
-it.each(['collect', 'send', 'demo'])('2: %s with a number behind --inspect', async (command) => {
-  const { code, stdout, stderr } = await headrace([command, '--inspect', '8000'])
-  expect([code, stdout]).toEqual([2, ''])
-  expect(stderr).toContain('headrace: the port of --inspect stands behind =: write --inspect=8000; see')
-  expect((await headrace([command, '--help'])).stdout).toContain(' --inspect[=PORT] ')
+  const apart = await headrace(['collect', '--inspect', '8000'])
+  expect([apart.code, apart.stderr]).toEqual([2, expect.stringContaining('write --inspect=8000; see')])
+  expect((await headrace(['send', '--help'])).stdout).toContain(' --inspect[=PORT] ')
 })
 
 test('collect has a part for each destination, also of a file that it reads again', async () => {
