@@ -100,7 +100,7 @@ const deadLine = (letter: Letter, paint: Paint): string => {
   return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
-const WORDS = `rejected, expired, corrupt, status, timeout, network, redirect, certificate, blockedAddress,
+const REASONS = `rejected, expired, corrupt, status, timeout, network, redirect, certificate, blockedAddress,
 badRequest, noRoom, format, closed, noRoute, notAPayload, changedAfterSign, queueFull, late, held, halved,
 threw, defect, cut`
 
@@ -108,8 +108,8 @@ threw, defect, cut`
 const endOf = (count: number, action: string, err: Terminal['err'], reason?: string, id = ''): number => {
   if (count > 0) return FINE
   const say = (text: string): void => err.line(`headrace dead ${action}: ${plain(text, 1_000)}`)
-  if (reason !== undefined && !WORDS.split(/,\s/).includes(reason))
-    say(`--reason ${reason} is none of headrace's own words: ${WORDS.replaceAll('\n', ' ')}`)
+  if (reason !== undefined && !REASONS.split(/,\s/).includes(reason))
+    say(`--reason ${reason} is none of headrace's own words: ${REASONS.replaceAll('\n', ' ')}`)
   if (id === '') return FINE
   say(`there is no dead letter ${id} to ${action}: its number is in the first column of headrace dead ls`)
   return FAULT

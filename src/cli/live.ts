@@ -15,7 +15,7 @@ export type Snapshot = ReturnType<ReturnType<typeof recorder>['snapshot']>
 export interface View {
   /** Milliseconds after which waiting events expire. */
   readonly limit?: number | undefined
-  /** Words for accepted, delivered, waiting and rejected. Other words than these list the last events, too. */
+  /** Words for accepted, delivered, waiting and rejected. Others than these list the last events, too. */
   readonly words?: readonly [string, string, string, string]
 }
 

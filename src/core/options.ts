@@ -261,6 +261,7 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
   // A path with a dot leads to another record.
   const isOwn = decoded.left.some(({ path, message }) => message === UNKNOWN_OPTION && !/[.[]/.test(path))
   const known = isOwn && of.name.startsWith(KNOWN) ? [{ path: '', message: of.name }] : []
+  // They stand in the message alone: a list of options is no fault.
   const error = new ConfigError(`Invalid ${where}`, [...decoded.left, ...known])
   throw Object.assign(error, { faults: decoded.left })
 }

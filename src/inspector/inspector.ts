@@ -23,7 +23,7 @@ export interface Inspectable {
   readonly name?: string
   readonly events$: Observable<LogEvent>
   readonly dead: OwnDeadLetters<unknown>
-  /** The counters, milliseconds since the oldest waiting event was accepted, and the dead letters kept now. */
+  /** The counters, the age of the oldest waiting event in milliseconds, and the dead letters kept now. */
   readonly stats: () => Totals & { readonly refused: number } & Partial<Record<'oldest' | 'dead', number>>
 }
 
@@ -101,7 +101,7 @@ const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
 }
 
 /** Express keeps the path that its `use` cuts. */
-type MountedRequest = IncomingMessage & { readonly originalUrl?: string }
+type ExpressRequest = IncomingMessage & { readonly originalUrl?: string }
 const NO_WEB_REQUEST = 'fetch takes a web Request: for one of node:http or Express there is `listener`'
 const NO_PART = 'inspector: a part is a destination, a client, or like one: { events$, dead, stats }'
 
@@ -232,7 +232,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     return answer(request).catch((error: unknown) => denied(500, `the request failed: ${messageOf(error)}`))
   }
 
-  const respond = async (request: MountedRequest, response: ServerResponse): Promise<void> => {
+  const respond = async (request: ExpressRequest, response: ServerResponse): Promise<void> => {
     const { method = 'GET', url = '/', originalUrl = url, headers } = request
     const body = method === 'POST' ? await readRequest(request, MAX_BODY) : undefined
     const given = Object.entries(headers).map(([key, value]): [string, string] => [key, String(value)])
