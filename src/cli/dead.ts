@@ -100,6 +100,21 @@ const deadLine = (letter: Letter, paint: Paint): string => {
   return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
+const REASONS = `rejected, expired, corrupt, status, timeout, network, redirect, certificate, blockedAddress,
+badRequest, noRoom, format, closed, noRoute, notAPayload, changedAfterSign, queueFull, late, held, halved,
+threw, defect, cut`
+
+/** Says what may be wrong if nothing was found. Answers the exit code. */
+const endOf = (count: number, action: string, err: Terminal['err'], reason?: string, id = ''): number => {
+  if (count > 0) return FINE
+  const say = (text: string): void => err.line(`headrace dead ${action}: ${plain(text, 1_000)}`)
+  if (reason !== undefined && !REASONS.split(/,\s/).includes(reason))
+    say(`--reason ${reason} is none of headrace's own words: ${REASONS.replaceAll('\n', ' ')}`)
+  if (id === '') return FINE
+  say(`there is no dead letter ${id} to ${action}: its number is in the first column of headrace dead ls`)
+  return FAULT
+}
+
 type Use = (store: DeadStore, place: Place) => Promise<number>
 
 const withStore = async (options: OptionsOf<'ls'>, use: Use): Promise<number> => {
@@ -111,7 +126,7 @@ const withStore = async (options: OptionsOf<'ls'>, use: Use): Promise<number> =>
 
 export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): Promise<number> =>
   withStore(options, async (store) => {
-    const { output } = options
+    const { output, reason } = options
     let count = 0
     for await (const each of lettersIn(store, options)) {
       count++
@@ -123,7 +138,7 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
     const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
     const all = `${String(count)} of ${String(dead)} dead letters`
     if (output !== 'json') err.line(`headrace: ${all}${removed} · ${String(waiting)} events wait`)
-    return FINE
+    return endOf(count, 'ls', err, reason)
   })
 
 export const showCommand = (given: OptionsOf<'show'>, { out, err }: Terminal, id: string): Promise<number> =>
@@ -133,8 +148,7 @@ export const showCommand = (given: OptionsOf<'show'>, { out, err }: Terminal, id
       out.line(given.output === 'json' ? toJson(record) : escapedJson(record, 2))
       return FINE
     }
-    err.line(`headrace dead show: there is no dead letter ${plain(id)}: see headrace dead ls`)
-    return FAULT
+    return endOf(0, 'show', err, given.reason, id)
   })
 
 /** Counts the matching dead letters without `--yes`; with it, changes them. */
@@ -170,7 +184,7 @@ const change =
         const place = server ? 'queue' : 'folder'
         err.line(`headrace: start the process that has this ${place}, or: headrace send ${flags} --to URL`)
       }
-      return FINE
+      return endOf(count, action, err, reason, id)
     })
   }
 

@@ -134,9 +134,12 @@ export const demoCommand = async (
   if (output === 'json') out.line(toJson({ t: 'ready', urls }))
 
   const told = { account: false }
-  const tellAccount = ({ accepted, rejected, delivered }: Summary): void => {
+  const tellAccount = (summary: Summary): void => {
     told.account = true
-    const account = `${String(delivered)} delivered + ${String(rejected)} refused for good`
+    const { accepted, rejected, delivered, expired, abandoned, waiting } = summary
+    const ends = { delivered, 'refused for good': rejected, expired, abandoned, waiting }
+    const some = Object.entries(ends).filter(([, count]) => count > 0)
+    const account = some.map(([end, count]) => `${String(count)} ${end}`).join(' + ') || '0 delivered'
     const requests = `${String(sent)} requests, of which the receivers verified ${String(verified)}`
     tell(`\n${account} = ${String(accepted)}; ${requests}`)
   }

@@ -9,11 +9,8 @@ const outputs = {
 
 const live = { output: withDefault('--output <form>', as.FORMS.join(', '), 'auto', as.choice(...as.FORMS)) }
 
-const inspect = optional(
-  '--inspect [port]',
-  'serve a page over what runs (--inspect=PORT; any free port), print its link',
-  as.count(0, 65_535),
-)
+const inspect = optional('--inspect [port]', 'print a link to a page over what runs', as.count(0, 65_535))
+inspect.option.flags = '--inspect[=PORT]'
 
 const link = required('--inspect-env <name>', 'the variable with the link of --inspect', as.linkVariable)
 
@@ -23,6 +20,8 @@ const place = {
   queue: optional('--queue <name>', 'in PostgreSQL; processes with the same name share it', as.text),
   schema: withDefault('--schema <name>', 'in PostgreSQL', 'headrace', as.text),
 }
+
+const server = optional('--outbox <url>', 'postgres://user@host/db', as.place)
 
 /** Where events wait: a folder, or a queue of a server. */
 export interface Place {
@@ -141,7 +140,7 @@ export const flags = {
     ...redrive,
   },
   sql: { schema: place.schema },
-  migrate: { outbox: place.outbox, outboxEnv: place.outboxEnv, schema: place.schema },
+  migrate: { outbox: server, outboxEnv: place.outboxEnv, schema: place.schema },
   sign: signingFlags,
   verify: {
     signature: required('--signature <hex>', 'the value of the X-Signature header', right),

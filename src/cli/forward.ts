@@ -42,7 +42,7 @@ export interface Job {
   /** Events wait in the outbox, if there is one. */
   readonly open: (onEvent: Listener, outbox: Outbox<Payload<Event>> | undefined) => LineTarget
   readonly maxWaiting: number
-  /** The file of `--dead`. */
+  /** The file of `--dead`. The demo has no such flag. */
   readonly dead?: string | undefined
   /** Where events wait; default in memory. */
   readonly place?: Place | undefined
@@ -325,7 +325,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
     const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
     note(`${nothing},${store ? ` and nothing waited in ${place},` : ''} so there was nothing to send`)
   }
-  if (!store && !dead && lost > 0) note(`${String(lost)} not delivered; --dead FILE keeps them to send again`)
+  if ('dead' in job && !store && !dead && lost > 0)
+    note(`${String(lost)} not delivered; --dead FILE keeps them to send again`)
   const readsOn = input.name !== undefined ? ', and reads on from here' : ''
   if (store && waiting > 0) note(`${String(waiting)} wait in ${place}: the same command sends them${readsOn}`)
   if (store && deadCount > 0) {

@@ -85,8 +85,8 @@ export const explainCommand = async (
     // As above.
     const story = (await answer.json()) as ReturnType<typeof storyOf>
     const from = parts.length > 1 ? `${plain(name)}: ` : ''
-    const attempts = counted(story.attempts, 'attempt')
-    out.line(`${from}${plain(id)} ${story.type} ${story.state.toLowerCase()}, ${attempts}`)
+    const requests = counted(story.requests, 'request')
+    out.line(`${from}${plain(id)} ${story.type} ${story.state.toLowerCase()}, ${requests}`)
     for (const step of story.steps)
       out.line(`  +${showMillis(step.at - story.at).padEnd(6)} ${plain(step.text, 1_000)}`)
   }

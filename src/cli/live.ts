@@ -15,7 +15,7 @@ export type Snapshot = ReturnType<ReturnType<typeof recorder>['snapshot']>
 export interface View {
   /** Milliseconds after which waiting events expire. */
   readonly limit?: number | undefined
-  /** Words for accepted, delivered, waiting and dead. Other words than these list the last events, too. */
+  /** Words for accepted, delivered, waiting and rejected. Others than these list the last events, too. */
   readonly words?: readonly [string, string, string, string]
 }
 
@@ -25,8 +25,8 @@ const LAST_EVENTS = 5
 /** Columns of a receiver's name; its state stands beside it on a screen of 40. */
 const NAME_WIDTH = 28
 /** Columns of what stands beside the name on one line. */
-const FIGURES_WIDTH = 72
-const TOTAL_WORDS = ['accepted', 'delivered', 'waiting', 'dead'] as const
+const FIGURES_WIDTH = 82
+const TOTAL_WORDS = ['accepted', 'delivered', 'waiting', 'rejected'] as const
 const STYLES: Readonly<Record<string, Style>> = {
   ...{ ok: 'green', Delivering: 'green', Delivered: 'green', flaky: 'yellow', Degraded: 'yellow' },
   ...{ failing: 'red', Failing: 'red', Rejected: 'red' },
@@ -34,7 +34,7 @@ const STYLES: Readonly<Record<string, Style>> = {
 
 /** Characters that take another width than one column would wrap a line. */
 const fit = (text: string, width: number): string => {
-  const shown = text.trimEnd().replaceAll(/[^ -~\u00ae-\u02ff\u0370-\u0482]/gu, '?')
+  const shown = text.trimEnd().replaceAll(/[^ -~\u2026\u00ae-\u02ff\u0370-\u0482]/gu, '?')
   return shown.length > width ? `${shown.slice(0, Math.max(0, width - 1))}…` : shown
 }
 
@@ -55,8 +55,8 @@ const showSpan = (millis: number): string =>
 
 const headOf = ({ word, totals, oldest }: Snapshot, { limit, words = TOTAL_WORDS }: View): string[] => {
   const { accepted, delivered, waiting, rejected, expired, dropped, abandoned, refused } = totals
-  const counts = [accepted, delivered, waiting, rejected + expired]
-  const rare = Object.entries({ dropped, abandoned, refused }).filter(([, count]) => count > 0)
+  const counts = [accepted, delivered, waiting, rejected]
+  const rare = Object.entries({ expired, dropped, abandoned, refused }).filter(([, count]) => count > 0)
   const age = oldest === undefined ? [] : [`oldest ${showSpan(oldest)}`]
   return [
     word,
@@ -73,13 +73,13 @@ const rows = ({ sinks, next, at, totals }: Snapshot, width: number): ReadonlyArr
   const longest = Math.max(...sinks.map(({ name }) => name.length))
   const size = Math.min(longest, Math.max(NAME_WIDTH, width - FIGURES_WIDTH))
   return sinks.map(({ name, state, rate, p95, firstWins, failed, last }) => [
-    name.padEnd(size).slice(0, size),
+    fit(name, size).padEnd(size),
     state.padEnd(7),
     `${rate < 10 ? String(Math.round(rate * 10) / 10) : String(Math.round(rate))}/s`.padEnd(6),
     `p95 ${p95 === undefined ? '-' : showSpan(p95)}`.padEnd(9),
     `first ${wins === 0 ? '-' : `${String(Math.round((100 * firstWins) / wins))}%`}`.padEnd(10),
     `next ${due}`.padEnd(10),
-    failed === 0 ? '' : `${String(failed)} x ${last}`,
+    failed === 0 ? '' : `${String(failed)} failed, last: ${last}`,
   ])
 }
 
@@ -157,7 +157,8 @@ export const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string
 export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel => {
   const text = (): string => {
     const { waiting, delivered, rejected, expired } = totals()
-    return `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
+    const counts = Object.entries({ delivered, waiting, rejected, expired })
+    return counts.map(([word, count]) => `${String(count)} ${word}`).join(', ')
   }
   return redrawn(terminal, 125, () => text().slice(0, terminal.width()), systemClock)
 }

@@ -25,8 +25,8 @@ const BODY: Argument = ['[FILE]', '- is stdin', '-']
 const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
 const HOOK: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
 const EVENT: Argument = ['<ID>', 'the message id of an event']
-const ID: Argument = ['<ID>', 'as ls prints it']
-const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
+const ID: Argument = ['<ID>', 'its number in the first column of ls']
+const SOME: Argument = ['[ID]', 'the number of one, in the first column of ls; or the flags say which']
 const KIND: Argument = ['[KIND...]', 'page, screen, identify, track, alias, group, delete; all if omitted']
 const WHAT: Argument = ['<WHAT>', 'events or openapi']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
@@ -37,7 +37,8 @@ const REPORTING = /^(send|batch|collect|dead|outbox|sign|schema|gen)\b/
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
   const [option = '', ...rest] = path.replace('tls.ca', 'tlsCa').split('.')
   const flag = flagsOf[option]?.option.long
-  return faultText({ path: flag === undefined ? path : [flag, ...rest].join(' '), message })
+  const text = message.replace(/, not a string$/, '')
+  return faultText({ path: flag === undefined ? path : [flag, ...rest].join(' '), message: text })
 }
 
 /** All commands. `run` gets the name and the action of the command that was called. */
@@ -150,6 +151,8 @@ export const runCommand = async (argv: ReadonlyArray<string>, host: Host = proce
   })
   configure(command, uncoloured, 'headrace')
   try {
+    const port = argv.find((each, at) => argv[at - 1] === '--inspect' && /^\d+$/.test(each))
+    if (port !== undefined) command.error(`the port of --inspect stands behind =: write --inspect=${port}`)
     await command.parseAsync(knownCommand(command, argv), { from: 'user' })
     return code
   } catch (error) {

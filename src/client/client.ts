@@ -84,6 +84,8 @@ export interface ClientStats extends Totals {
   readonly refusedBy: Readonly<Record<Refusal['_tag'], number>>
   /** Bytes of accepted messages without an outcome: as `maxBytes` counts them; with an `outbox`, of JSON. */
   readonly bytes: number
+  /** Dead letters that the outbox keeps now, also those of earlier processes; 0 in memory. */
+  readonly dead: number
   /** Waiting messages that a crash now would lose: those not on a disk. Without a folder, all of them. */
   readonly notPersisted: number
   /** Batches that were sent, retries included. */

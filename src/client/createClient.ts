@@ -289,6 +289,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       refused: Object.values(refusedBy).reduce((sum, count) => sum + count, 0),
       refusedBy: { ...refusedBy },
       bytes: outbox.stats().bytes,
+      dead: outbox.stats().dead,
       notPersisted: behind === undefined ? work.waiting() : behind.unstored(),
       ...sent,
       attempts: sent.batches,

@@ -184,6 +184,8 @@ const withRule = <A>(errors: t.Errors, value: A, at: t.Context, rule: (it: A) =>
   return errors.length === 0 ? ruled : t.failures([...errors, ...(isLeft(ruled) ? ruled.left : [])])
 }
 
+const KNOWN = 'the options are '
+
 /**
  * A record with these options and no others. The decoded record is a copy. `rule` sees its values only if
  * each of them is right by itself.
@@ -192,7 +194,7 @@ export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
 ): Option<Decoded<S>> =>
-  decoder('a record', (it, at) => {
+  decoder(`${KNOWN}${Object.keys(shape).join(', ')}`.replace(/(?<=^.{400}).+/, '…'), (it, at) => {
     if (!isRecord(it)) return t.failure(it, at, `must be an object, not ${kindOf(it)}`)
     const errors: t.ValidationError[] = []
     const decoded: Record<string, unknown> = {}
@@ -255,8 +257,13 @@ export const decodeOptions = <A>(of: Option<A>, input: unknown): Either<Faults, 
 /** For constructors: the value, or a ConfigError with every fault. `where` names it: `client options`. */
 export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A => {
   const decoded = decodeOptions(of, input)
-  if (isLeft(decoded)) throw new ConfigError(`Invalid ${where}`, decoded.left)
-  return decoded.right
+  if (!isLeft(decoded)) return decoded.right
+  // A path with a dot leads to another record.
+  const isOwn = decoded.left.some(({ path, message }) => message === UNKNOWN_OPTION && !/[.[]/.test(path))
+  const known = isOwn && of.name.startsWith(KNOWN) ? [{ path: '', message: of.name }] : []
+  // They stand in the message alone: a list of options is no fault.
+  const error = new ConfigError(`Invalid ${where}`, [...decoded.left, ...known])
+  throw Object.assign(error, { faults: decoded.left })
 }
 
 /**

@@ -238,6 +238,7 @@ export const openDestination = (
       enabled,
       refused: refusedCount,
       bytes: outbox.stats().bytes,
+      dead: outbox.stats().dead,
       evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
       urls: urls.stats(),
       ...work.oldest(),

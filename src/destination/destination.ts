@@ -92,6 +92,8 @@ export interface DestinationStats extends Totals {
   readonly refused: number
   /** Bytes of waiting events, as `maxBytes` counts them; with an outbox, as that counts them. */
   readonly bytes: number
+  /** Dead letters that the outbox keeps now, also those of earlier processes and of others that share it. */
+  readonly dead: number
   /** Dead letters that were deleted to make room for newer ones, as the outbox counts them. */
   readonly evictedDeadLetters: number
   /** Attempts by URL; the key is the name of its sink. */

@@ -23,8 +23,8 @@ export interface Inspectable {
   readonly name?: string
   readonly events$: Observable<LogEvent>
   readonly dead: OwnDeadLetters<unknown>
-  /** The counters, and the age of the oldest waiting event in milliseconds. */
-  readonly stats: () => Totals & { readonly refused: number; readonly oldest?: number }
+  /** The counters, the age of the oldest waiting event in milliseconds, and the dead letters kept now. */
+  readonly stats: () => Totals & { readonly refused: number } & Partial<Record<'oldest' | 'dead', number>>
 }
 
 /** A page that is served on this machine. */
@@ -38,10 +38,12 @@ export interface InspectorServer {
 /** A page and an API over running destinations and clients. */
 export interface Inspector extends AsyncDisposable {
   /**
-   * Answers a request, for a host that mounts it below a path that ends with a slash. It refuses a request
+   * Answers a web Request, for a host that mounts it below a path that ends with a slash. It refuses one
    * without the token (401), from a page of another origin (403) and changes by another method than POST.
    */
   readonly fetch: (request: Request) => Promise<Response>
+  /** The same for `node:http`, in front of body parsers: `app.use('/inspect', panel.listener)` in Express. */
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void
   /** What the page and its requests need: `Authorization: Bearer …`, and `#t=…` in the link. */
   readonly token: string
   /**
@@ -85,7 +87,8 @@ const PAGE_HEADERS = {
 const json = (value: unknown, status = 200): Response => Response.json(value, { status, headers: SAFE })
 const denied = (status: number, error: string): Response => json({ error }, status)
 const IS_CLOSED = 'the inspector is closed'
-const tooLong = (): Response => denied(413, 'the body is too long')
+const unread = ({ status }: { readonly status: number }): Response =>
+  denied(status, status === 413 ? 'the body is too long' : 'the body was read: mount it before body parsers')
 
 const ROUTE = /\/(?:(stream)|(dead|redrive|purge)\/(\d+)|story\/(\d+)\/([^/]+))?$/
 
@@ -97,6 +100,9 @@ const chosenIds = (body: Uint8Array): ReadonlyArray<unknown> | undefined => {
   return Array.isArray(ids) || ids === undefined ? ids : []
 }
 
+/** Express keeps the path that its `use` cuts. */
+type ExpressRequest = IncomingMessage & { readonly originalUrl?: string }
+const NO_WEB_REQUEST = 'fetch takes a web Request: for one of node:http or Express there is `listener`'
 const NO_PART = 'inspector: a part is a destination, a client, or like one: { events$, dead, stats }'
 
 /** Listens on the log events of a part. Its key stays the same when others come or go. */
@@ -118,7 +124,8 @@ const watched = (part: Inspectable, key: number, count: number) => {
         const why = 'failure' in outcome && showFailure(outcome.failure)
         return { ...outlineOf(entry.item), key, at, why }
       })
-      return { list, isAll: found.length <= DEAD_SHOWN }
+      const { dead = `${String(DEAD_SHOWN)} or more` } = part.stats()
+      return { list, count: found.length > DEAD_SHOWN ? dead : list.length }
     },
     change: async (verb: string, ids: ReadonlyArray<unknown> | undefined) => {
       const matches = ({ id }: { readonly id: string }): boolean => ids === undefined || ids.includes(id)
@@ -217,37 +224,37 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     if (history !== undefined) return json(storyOf(history))
     if (!isChange) return json(await part.list())
     const body = await readRequest(request, MAX_BODY)
-    return isLeft(body) ? tooLong() : json(await part.change(verb, chosenIds(body.right)))
+    return isLeft(body) ? unread(body.left) : json(await part.change(verb, chosenIds(body.right)))
   }
-  // A store that fails, or a body that is no JSON.
-  const fetch: Inspector['fetch'] = (request) =>
-    answer(request).catch((error: unknown) => denied(500, `the request failed: ${messageOf(error)}`))
+  const fetch: Inspector['fetch'] = async (request) => {
+    if (typeof request.headers.get !== 'function') throw new TypeError(NO_WEB_REQUEST)
+    // A store that fails, or a body that is no JSON.
+    return answer(request).catch((error: unknown) => denied(500, `the request failed: ${messageOf(error)}`))
+  }
 
-  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { method = 'GET', url = '/', headers, socket } = request
-    const { host = '' } = headers
-    const isOurs = HOSTS.some((name) => host === `${name}:${String(socket.localPort)}`)
+  const respond = async (request: ExpressRequest, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url = '/', originalUrl = url, headers } = request
     const body = method === 'POST' ? await readRequest(request, MAX_BODY) : undefined
     const given = Object.entries(headers).map(([key, value]): [string, string] => [key, String(value)])
-    const ask = (): Promise<Response> | Response => {
-      if (!isOurs) return denied(421, 'the request is for another host')
-      // Without its body it would be a request to change all dead letters.
-      if (body?._tag === 'Left') return tooLong()
-      const init = { method, headers: given, ...(body && { body: body.right }) }
-      return fetch(new Request(new URL(url, `http://${host}`), init))
-    }
-    const made = await ask()
+    const init = { method, headers: given, ...(body?._tag === 'Right' && { body: body.right }) }
+    const target = new URL(originalUrl, `http://${headers.host ?? ''}`)
+    // Without its body it would be a request to change all dead letters.
+    const made = body?._tag === 'Left' ? unread(body.left) : await fetch(new Request(target, init))
     response.writeHead(made.status, Object.fromEntries(made.headers))
     // Both are the web's ReadableStream; their types differ.
     await pipeline(Readable.fromWeb(made.body as Parameters<typeof Readable.fromWeb>[0]), response)
   }
+  // A request that breaks off needs no answer.
+  const listener: Inspector['listener'] = (request, response) =>
+    void respond(request, response).catch(() => response.destroy())
 
   const listen: Inspector['listen'] = (options = {}) => {
     const { port } = checkOptions('options of listen', listenOptions, options)
     if (closed) return Promise.reject(new Error(IS_CLOSED))
-    // A request that breaks off needs no answer.
     const server = createServer((request, response) => {
-      respond(request, response).catch(() => response.destroy())
+      const at = String(request.socket.localPort)
+      if (HOSTS.some((name) => request.headers.host === `${name}:${at}`)) listener(request, response)
+      else response.writeHead(421, SAFE).end('the request is for another host')
     })
     server.on('connection', (socket) => socket.unref()).unref()
     const end = (): Promise<void> =>
@@ -281,6 +288,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
 
   return {
     fetch,
+    listener,
     token,
     listen,
     explain: (id) => {

@@ -45,9 +45,9 @@ display:none}dl{gap:6px 20px}}
 <section class="wide"><div class="bar"><h2>Events a second, last two minutes</h2></div>
 <svg id="chart" role="img" viewBox="0 0 118 100" preserveAspectRatio="none"><polyline class="a"/>
 <polyline class="d"/><polyline class="f"/></svg><p id="legend"><b class="a">accepted</b>
-<b class="d">delivered</b><b class="f">failed attempts</b><span id="peak"></span></p></section>
+<b class="d">delivered</b><b class="f">failed requests</b><span id="peak"></span></p></section>
 <section class="wide" id="sinks"><div class="bar"><h2>Receivers</h2></div></section>
-<section class="wide" id="dead"><div class="bar"><h2>Dead events</h2>
+<section class="wide" id="dead"><div class="bar"><h2 tabindex="-1">Dead events</h2>
 <button id="redrive">Redrive all</button><button id="purge">Purge all</button></div></section>
 <section id="waiting"><div class="bar"><h2>Waiting, oldest first</h2></div></section>
 <section id="ended"><div class="bar"><h2>Ended, newest first</h2></div></section>
@@ -71,7 +71,7 @@ display:none}dl{gap:6px 20px}}
 }
  const say = (word, why) => { set($('word'), word, word); set($('why'), why) }
  const token = new URLSearchParams(location.hash.slice(1)).get('t')
- let parts = [], chosen = 0, deadOf, story
+ let parts = [], chosen = 0, deadOf, story, many
  const ask = async (path, body) => {
   const how = body && { method: 'POST', body: JSON.stringify(body) }
   const answer = await fetch(path, { ...how, headers: { authorization: 'Bearer ' + token } })
@@ -103,8 +103,8 @@ for (const [of, ariaLabel, none, heads] of [
   ['sinks', 'Receivers', 'Nothing was sent.',
     'receiver|state|taken r|failed r|skipped r x|p50 r x|p95 r|last failure x'],
   ['dead', 'Dead events', 'None.', 'id|||cause|kind x|when x'],
-  ['waiting', 'Waiting events', 'None.', 'id|age r|attempts r|next r|cause x'],
-  ['ended', 'Ended events', 'None.', 'id|kind x|end|attempts r|bytes r x']]) {
+  ['waiting', 'Waiting events', 'None.', 'id|age r|requests r|next r|cause x'],
+  ['ended', 'Ended events', 'None.', 'id|kind x|end|requests r|bytes r x']]) {
   const head = make('tr', {}, ...heads.split('|').map((each) => {
     const [, textContent, className] = /^(.*?)((?: [rx])*)$/.exec(each)
     return make('th', { scope: 'col', textContent, className })
@@ -132,21 +132,21 @@ for (const [of, ariaLabel, none, heads] of [
   set($('question'), verb + ' ' + what + effect)
   set($('yes'), verb)
   $('yes').onclick = () => {
-    $('ask').close()
+    $('ask').close(); query('#dead h2').focus()
     get(verb.toLowerCase() + '/' + part, { ids }).then(dead).catch(failed)
   }
   $('ask').showModal()
   $('no').focus()
 }
 $('no').onclick = () => $('ask').close()
-$('redrive').onclick = () => change('Redrive', undefined, 'all dead events')
-$('purge').onclick = () => change('Purge', undefined, 'all dead events')
+for (const verb of ['Redrive', 'Purge'])
+  $(verb.toLowerCase()).onclick = () => change(verb, undefined, 'all dead events (' + many + ')')
  const dead = async () => {
-  const { list, isAll } = await get('dead/' + parts[chosen].key)
+  const { list, count } = await get('dead/' + parts[chosen].key)
   for (const id of ['redrive', 'purge']) $(id).disabled = list.length === 0
-  set(query('#dead h2'), 'Dead events: ' + list.length + (isAll ? '' : ' or more'))
+  set(query('#dead h2'), 'Dead events: ' + (many = show(count)))
   const button = (verb, { key, id = key }) => [verb, '', () => change(verb, [key], id), verb + ' ' + id]
-  fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], d.id ? button('Redrive', d) : [''],
+  fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], 'type' in d ? button('Redrive', d) : [''],
     button('Purge', d), [d.why], [d.type, 'x'], [show(new Date(d.at)), 'x']])
 }
  const draw = () => {
@@ -163,15 +163,15 @@ $('purge').onclick = () => change('Purge', undefined, 'all dead events')
   const [a, d, f] = series.map((each) => show(each.at(-1)))
   series.forEach((each, n) => $('chart').children[n].setAttribute('points',
     each.map((v, x) => x + ',' + (99 - 97 * v / peak).toFixed(1)).join(' ')))
-  $('chart').ariaLabel = 'Last second: ' + a + ' accepted, ' + d + ' delivered, ' + f + ' failed attempts'
+  $('chart').ariaLabel = 'Last second: ' + a + ' accepted, ' + d + ' delivered, ' + f + ' failed requests'
   set($('peak'), d + ' delivered in the last second, peak ' + show(peak))
   fill('sinks', sinks, (k) => [[k.name], [k.state, k.state], [show(k.taken), 'r'],
     [show(k.failed), 'r'], [k.skipped, 'r x'], [ms(k.p50), 'r x'], [ms(k.p95), 'r'],
     [k.last, 'x']])
-  fill('waiting', waiting, (e) => [idCell(e), [ms(at - e.at), 'r'], [e.attempts, 'r'],
+  fill('waiting', waiting, (e) => [idCell(e), [ms(at - e.at), 'r'], [e.requests, 'r'],
     [e.due > at ? 'in ' + ms(e.due - at) : 'now', 'r'], [e.last.replace(/^waits [0-9]+ ms: /, ''), 'x']])
   fill('ended', ended, (e) =>
-    [idCell(e), [e.type, 'x'], [e.state, e.state], [e.attempts, 'r'], [e.bytes, 'r x']])
+    [idCell(e), [e.type, 'x'], [e.state, e.state], [e.requests, 'r'], [e.bytes, 'r x']])
   $('notes').replaceChildren(...lines(notes, (note) => new Date(note.at).toLocaleTimeString()))
   const of = [key, deadChanges].join()
   if (deadOf !== of) dead(deadOf = of).catch(failed)

@@ -62,9 +62,9 @@ const kindIn = (text: unknown): string => {
   for (const kind of TYPES) if (text.startsWith(kind, from) && text[from + kind.length] === '"') return kind
   return ''
 }
-const idOf = (item: unknown): string => {
+const idOf = (item: unknown): string | undefined => {
   const id = isRecord(item) ? item['id'] : undefined
-  return typeof id === 'string' ? id : String(id)
+  return typeof id === 'string' ? id : undefined
 }
 /** What is kept of an item. */
 export const outlineOf = (item: unknown) => {
@@ -142,7 +142,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     history.type = kindIn(text)
     history.bytes = typeof byteLength === 'number' ? byteLength : 0
     history.at = at
-    history.count = history.omitted = history.attempts = 0
+    history.count = history.omitted = history.requests = 0
     history.state = 'Waiting'
     history.due = undefined
     if (known === undefined) byId.set(history.id, history)
@@ -152,9 +152,10 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   const isBusy = (): boolean => (counts[ACCEPTED + place] ?? 0) > MAX_STORIES
   /** Whether successes are only counted: they belong to no event with a story. */
   const isCounting = (): boolean => isBusy() && waiting.size() === 0
-  /** Undefined for one that is not known while others wait: its story would have no beginning. */
+  /** Undefined without an id, and for a new one while others wait: its story would have no beginning. */
   const historyOf = (item: unknown, at: number, isSuccess: boolean): History | undefined => {
     const id = idOf(item)
+    if (id === undefined) return undefined
     const known = byId.get(id)
     if (known !== undefined) return known
     if (isSuccess && isBusy()) return undefined
@@ -173,7 +174,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     }
     addStep(history, step)
     history.due = due
-    if (step.kind === 'taken' || step.kind === 'failed') history.attempts++
+    if (step.kind === 'taken' || step.kind === 'failed') history.requests++
   }
   const tell = (item: unknown, step: StoryStep, due?: number): void => {
     if (step.kind === 'taken' && isCounting()) return
@@ -255,12 +256,12 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
       told++
       switch (event._tag) {
         case 'Accepted': {
-          const { item } = event
+          const id = idOf(event.item)
           count(ACCEPTED)
-          if (isBusy()) return
+          if (id === undefined || isBusy()) return
           // An id that comes again begins again.
           if (lastAccepted.at !== at) lastAccepted = { at, kind: 'accepted', amount: 0, about: '', why: '' }
-          return addStep(begin(item, idOf(item), at), lastAccepted)
+          return addStep(begin(event.item, id, at), lastAccepted)
         }
         case 'Attempted':
           return attempted(event)
@@ -305,7 +306,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         if (each.due !== undefined && each.due < (next ?? Infinity)) next = each.due
       return {
         ...{ key, name, at: now(), word: wordOf(waits), oldest, next, sinks, notes, deadChanges },
-        why: bad.map(({ name, state, last }) => `${name} is ${state}: ${last}`),
+        why: bad.map(({ name, state, last }) => `${name} is ${state}, last failure: ${last}`),
         totals: { accepted, delivered, waiting: waits, rejected, expired, dropped, abandoned, refused },
         series: [series(ACCEPTED), series(DELIVERED), series(FAILED)],
         waiting: first.map(showEvent),

@@ -28,7 +28,7 @@ export class History implements Link<History> {
   count = 0
   /** Steps that were left out between the first and the last ones. */
   omitted = 0
-  attempts = 0
+  requests = 0
   /** `Waiting`, or how it ended. */
   state = 'Waiting'
   /** When its next attempt is due. */
@@ -70,8 +70,8 @@ const shown = (step: StoryStep) => ({
 })
 
 /** The facts of an event, without its steps. */
-const factsOf = ({ id, type, bytes, at, attempts, state, due }: History) => ({
-  ...{ id, type, bytes, at, attempts, state, due },
+const factsOf = ({ id, type, bytes, at, requests, state, due }: History) => ({
+  ...{ id, type, bytes, at, requests, state, due },
 })
 
 /** The facts of an event, and its last step. */

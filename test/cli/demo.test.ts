@@ -34,17 +34,33 @@ it('tells what happened in words, and the sums add up', async () => {
   })
 })
 
-it('breaks, heals and stops by keys, which are no signals then', async () => {
+const playing = () => {
   const modes: boolean[] = []
   const setRawMode = (raw: boolean) => modes.push(raw)
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode })
   const host = { ...screenOf(true, { NO_COLOR: '1' }), stdin }
   Object.assign(host.stderr, { columns: 100 })
   const screen = collected(host.stderr)
-  const ended = runCommand(['demo', '--seed', '7'], host)
+  const printed = collected(host.stdout)
+  return { stdin, modes, screen, printed, ended: runCommand(['demo', '--seed', '7'], host) }
+}
+
+it('counts abandoned events in its sums, and names no flag that it has not', async () => {
+  const { stdin, screen, printed, ended } = playing()
   await screen.matches(/Keys: f breaks/)
   stdin.write('f')
-  const failures = /:\d+\/flaky +failing .* x status 503\n:\d+\/slow +failing .* x status 503/
+  await screen.matches(/slow +failing/)
+  stdin.write('q')
+  expect(await ended).toBe(1)
+  expect(printed.text()).toMatch(/\n(\d+ delivered \+ )?(\d+) abandoned = \d+; /)
+  expect(await screen.matches(/stopped/)).not.toContain('--dead')
+})
+
+it('breaks, heals and stops by keys, which are no signals then', async () => {
+  const { stdin, modes, screen, ended } = playing()
+  await screen.matches(/Keys: f breaks/)
+  stdin.write('f')
+  const failures = /:\d+\/flaky +failing .*last: status 503\n:\d+\/slow +failing .*last: status 503/
   await screen.matches(failures)
   stdin.write('h')
   await screen.matches(new RegExp(`${failures.source}[^]*[1-9]\\d* delivered[^]*flaky +flaky`))

@@ -64,4 +64,6 @@ it('all wrong flags are told at once', async () => {
   const { stderr } = await headrace(['send', ...flags.flatMap((flag) => [flag, 'x']), '--header', 'x'])
   const named = linesOf(stderr).map((line) => line.split(' ')[2])
   expect(new Set(named)).toEqual(new Set(['--to', '--header', ...flags]))
+  const schema = await headrace(['outbox', 'sql', '--schema', 'A b'])
+  expect(schema.stderr).toMatch(/--schema must be a name of .*, not a digit first\n$/)
 })

@@ -24,7 +24,7 @@ it('shows a running process in another one: its view, and the story of an event'
   const told = await ask('explain', 'A')
   expect([told.code, ...linesOf(told.stdout.replaceAll(/[\d.]+m?s +|\d+ ms|:\d+/g, 'N'))]).toEqual([
     0,
-    'A track delivered, 1 attempt',
+    'A track delivered, 1 request',
     '  +Naccepted',
     '  +N200 after N from N',
     '  +Ndelivered after 1 attempt',
@@ -32,8 +32,9 @@ it('shows a running process in another one: its view, and the story of an event'
   const top = await ask('top')
   expect([top.code, ...linesOf(top.stdout)]).toEqual([
     0,
-    expect.stringMatching(/^Degraded {2}2 accepted {2}1 delivered {2}0 waiting {2}1 dead$/),
-    expect.stringMatching(/^:\d+ {2}flaky +[\d.]+\/s +p95 \S+ +first 100% +next - +1 x status 400$/),
+    expect.stringMatching(/^Degraded {2}2 accepted {2}1 delivered {2}0 waiting {2}1 rejected$/),
+    expect.stringMatching(/^:\d+ {2}flaky +[\d.]+\/s +p95 \S+ +first 100% +next -$/),
+    '  1 failed, last: status 400',
   ])
   const unknown = await ask('explain', 'no\u001bne')
   const isUnknown = expect.stringMatching(/^headrace explain: no\?ne is not known/) as string
@@ -72,6 +73,9 @@ it('2: the port is in use, and nothing is sent', async () => {
   const bad = await headrace(['demo', '--inspect=x'])
   const sentence = 'headrace demo: --inspect must be a whole number from 0 to 65535\n'
   expect(bad).toMatchObject({ code: 2, stderr: sentence })
+  const apart = await headrace(['collect', '--inspect', '8000'])
+  expect([apart.code, apart.stderr]).toEqual([2, expect.stringContaining('write --inspect=8000; see')])
+  expect((await headrace(['send', '--help'])).stdout).toContain(' --inspect[=PORT] ')
 })
 
 test('collect has a part for each destination, also of a file that it reads again', async () => {
@@ -89,17 +93,17 @@ test('collect has a part for each destination, also of a file that it reads agai
   await says(/rejected[^]*rejected/)
   const env = { L: link }
   const { stdout } = await headrace(['explain', 'Bad', '--inspect-env', 'L'], { env })
-  expect(stdout).toMatch(/^good: Bad track rejected, 1 attempt\n[^]*^other: Bad track rejected/m)
+  expect(stdout).toMatch(/^good: Bad track rejected, 1 request\n[^]*^other: Bad track rejected/m)
   const headers = { authorization: `Bearer ${link.split('#t=')[1]}` }
   const ask = async (path: string, method = 'GET'): Promise<unknown> =>
     (await fetch(new URL(path, link), { method, headers })).json()
-  expect(await ask('dead/0')).toMatchObject({ list: [{ id: 'Bad' }], isAll: true })
+  expect(await ask('dead/0')).toMatchObject({ list: [{ id: 'Bad' }], count: 1 })
   expect(await ask('purge/0', 'POST')).toEqual({ count: 1 })
   expect(await ask('redrive/1', 'POST')).toEqual({ count: 1 })
   writeFileSync(config, JSON.stringify(fileOf('new', 'good')))
   signal('SIGHUP')
   await complains(/destination new added, destination other removed/)
-  expect(await ask('dead/2')).toEqual({ list: [], isAll: true })
+  expect(await ask('dead/2')).toEqual({ list: [], count: 0 })
   expect(await ask('story/0/Bad')).toMatchObject({ state: 'Rejected' })
   expect((await headrace(['top', '--inspect-env', 'L'], { env })).stdout).toMatch(/new[^]*good/)
   signal()

@@ -40,22 +40,26 @@ const drawn = (width: number, view: View = { limit: 14_400_000 }, parts = [snaps
 
 it('has a row for each URL in 100 columns, and folds it in 40', () => {
   expect(drawn(99)).toEqual([
-    'Degraded  6 accepted  4 delivered  1 waiting  1 dead  2 refused  oldest 3.2s of 4h',
+    'Degraded  6 accepted  4 delivered  1 waiting  1 rejected  2 refused  oldest 3.2s of 4h',
     ':7412/hook                    ok       5/s     p95 23ms   first 75%   next 1.2s',
-    'receiver.example/a/long/path  flaky    5/s     p95 180ms  first 25%   next 1.2s   2 x status 503',
+    'receiver.example/a/long/pat…  flaky    5/s     p95 180ms  first 25%   next 1.2s',
+    '  2 failed, last: status 503',
   ])
   expect(drawn(39)).toEqual([
     'Degraded  6 accepted  4 delivered',
-    '  1 waiting  1 dead  2 refused',
+    '  1 waiting  1 rejected  2 refused',
     '  oldest 3.2s of 4h',
     ':7412/hook                    ok',
     '  5/s     p95 23ms   first 75%',
     '  next 1.2s',
-    'receiver.example/a/long/path  flaky',
+    'receiver.example/a/long/pat…  flaky',
     '  5/s     p95 180ms  first 25%',
-    '  next 1.2s   2 x status 503',
+    '  next 1.2s',
+    '  2 failed, last: status 503',
   ])
-  expect(drawn(120)[2]).toMatch(/^receiver\.example\/a\/long\/path\/to\/a\/hook +flaky .* 2 x status 503$/)
+  expect(drawn(120)[2]).toMatch(
+    /^receiver\.example\/a\/long\/path\/to\/a\/hook +flaky .* 2 failed, last: status 503$/,
+  )
 })
 
 it('has no line that is longer than the screen, whatever its names, and paints only the state', () => {
@@ -100,9 +104,9 @@ it('is redrawn in place below the lines, also when the screen has become narrowe
   expect(host.stderr.read()).toBe(`\r\u001b[1A\u001b[Ja line\n\r\u001b[K${first}`)
   Object.assign(host.stderr, { columns: 20 })
   await clock.advance(250)
-  expect(String(host.stderr.read()).startsWith('\r\u001b[2A\u001b[J')).toBe(true)
+  expect(String(host.stderr.read()).startsWith('\r\u001b[3A\u001b[J')).toBe(true)
   erase()
-  expect([host.stderr.read(), clock.pending(), events.observed]).toEqual(['\r\u001b[2A\u001b[J', 0, false])
+  expect([host.stderr.read(), clock.pending(), events.observed]).toEqual(['\r\u001b[3A\u001b[J', 0, false])
 })
 
 it('folds what is delivered; refused lines and dead letters stand above it', async () => {

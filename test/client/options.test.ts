@@ -91,6 +91,7 @@ describe('the options of a client', () => {
     expect(client.stats()).toEqual({
       ...{ accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
       ...{ enabled: true, refused: 0, bytes: 0, batches: 0, attempts: 0, requests: 0, notPersisted: 0 },
+      dead: 0,
       refusedBy: { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 },
     })
   })

@@ -102,6 +102,9 @@ it('checkOptions throws one ConfigError with every fault', () => {
   const check = () => checkOptions('client options', options, { name: 'a', maxCount: 'many', host: 1 })
   expect(check).toThrow(ConfigError)
   expect(check).toThrow(
-    'Invalid client options: maxCount must be a whole number from 1, not "many"; unknown option "host"',
+    /^Invalid client options: maxCount must be .*; unknown option "host"; the options are name, maxCount, [a-z, ]+$/i,
   )
+  const long = strict(Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`option${n}`, text])))
+  expect(() => checkOptions('a', long, { x: 1 })).toThrow(/unknown option "x"; the options are .{300,400}…$/)
+  expect(() => checkOptions('a', strict({ b: options }), { b: { name: 'a', x: 1 } })).toThrow(/"b\.x"$/)
 })

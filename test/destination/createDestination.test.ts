@@ -157,6 +157,7 @@ it('a dead letter has the time of the clock', async () => {
   await destination.send(track('m1'))
   await clock.settle()
   expect(await destination.dead.list()).toMatchObject([{ at: clock.now() }])
+  expect(destination.stats().dead).toBe(1)
 })
 
 it('an attempt that outlives its deadline is reported with the time', async () => {

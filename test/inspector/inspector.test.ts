@@ -1,6 +1,7 @@
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { request } from 'undici'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { throwing } from '../support/check.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { left } from 'fp-ts/lib/Either.js'
@@ -8,6 +9,7 @@ import { refused } from '../../src/core/failure.ts'
 import { inspector } from '../../src/inspector/inspector.ts'
 import { page } from '../../src/inspector/page.ts'
 import { memory } from '../../src/sink/memory.ts'
+import { listen } from '../support/http.ts'
 import { openOver, track } from '../destination/virtual.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
 
@@ -117,6 +119,13 @@ describe('fetch', () => {
     )
     expect(second).toMatch(/m1: taken after \d+ ms from memory; delivered after 1 attempt$/)
     expect(panel.explain('m9')).toBeUndefined()
+    state.isDown = true
+    for (let n = 0; n < 51; n++) await destination.send(track(`n${n}`))
+    await destination.idle()
+    expect(await (await ask('dead/0')).json()).toMatchObject({ count: 51, list: { length: 50 } })
+    const { dead, ...counts } = destination.stats()
+    panel.update({ ...destination, stats: () => counts })
+    expect([dead, await (await ask('dead/2')).json()]).toMatchObject([51, { count: '50 or more' }])
   })
 
   it('streams a snapshot at once, then the newest when it is read; an end of the inspector ends it', async () => {
@@ -143,6 +152,19 @@ describe('fetch', () => {
     stats.mockImplementation(throwing('later'))
     await expect(reader.read()).rejects.toThrow('later')
   })
+})
+
+test('listener is fetch for a server of the host, also below the `use` of Express', async () => {
+  const { panel } = opened()
+  const server = createServer((request, response) =>
+    panel.listener(Object.assign(request, { originalUrl: request.url, url: '/' }), response),
+  )
+  const { port, close } = await listen(server)
+  onTestFinished(close)
+  const base = `http://127.0.0.1:${port}/inspect`
+  expect(await (await fetch(`${base}/`)).text()).toBe(page)
+  expect((await fetch(base)).status).toBe(404)
+  await expect(panel.fetch({ headers: {} } as never)).rejects.toThrow('fetch takes a web Request')
 })
 
 describe('listen', () => {

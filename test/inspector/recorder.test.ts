@@ -70,7 +70,7 @@ it('tells every attempt between accepted and ended, or how many steps it left ou
       memory.onEvent(eventOf('end', 1, 201))
       const history = memory.history('m1')
       if (history === undefined) throw new Error('not known')
-      expect(history).toMatchObject({ type: 'track', bytes: 28, attempts: failures + 1, state: 'Delivered' })
+      expect(history).toMatchObject({ type: 'track', bytes: 28, requests: failures + 1, state: 'Delivered' })
       expect(history.count + history.omitted).toBe(2 * failures + 3)
       const { steps } = storyOf(history)
       expect([steps[0], ...steps.slice(-2)]).toEqual([
@@ -99,7 +99,7 @@ it('counts all events of a busy second, and tells of the first 1,000 and of thos
   memory.onEvent(eventOf('die', 1_500, at))
   memory.onEvent(eventOf('end', 1_600, at))
   const [failed, dead, delivered] = ['m1400', 'm1500', 'm1600'].map(memory.history)
-  expect([failed?.attempts, dead?.state, delivered]).toEqual([1, 'Rejected', undefined])
+  expect([failed?.requests, dead?.state, delivered]).toEqual([1, 'Rejected', undefined])
   at += 1_000
   expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([1_200, 1_201, 1])
 })
@@ -114,6 +114,15 @@ it('goes on with the story of a dead letter that is redriven', () => {
   expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1' }], ended: [] })
   onEvent(eventOf('end', 1, 9))
   expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })
+})
+
+it('counts items without a string id, and tells no story of them', () => {
+  const { onEvent, histories, snapshot } = recorder(10, 'first', () => 9)
+  onEvent({ ...told, _tag: 'Accepted', item: { id: 7 } })
+  onEvent(attempt(7, 5, 1, left(busy)))
+  onEvent({ ...told, _tag: 'Ended', outcome: rejected({ id: 7 }, 1, busy) })
+  const why = ['a is failing, last failure: status 503']
+  expect([histories(), snapshot(stats)]).toMatchObject([0, { sinks: [{ failed: 1 }], ended: [], why }])
 })
 
 const durations = fc.array(fc.nat(1e6), { minLength: 1, maxLength: 256 })
