@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { tryCatch } from 'fp-ts/lib/Either.js'
+import * as E from 'fp-ts/lib/Either.js'
 import { EMPTY, of, Subscription } from 'rxjs'
-import { isRight, right } from '../../core/either.ts'
+import { right } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
@@ -23,7 +23,6 @@ import { playSink, type SinkItem } from './sinkWorld.ts'
  */
 export type MakeLayer<A = SinkItem> = (world: World) => (sink: Sink<A>) => Sink<A>
 
-/** One delivery through a layer. */
 interface LayerInput<out A> {
   readonly seed: number
   readonly item: A
@@ -53,7 +52,7 @@ const heard = new WeakSet<object>()
 /** The parts of an attempt that are no data. */
 const MORE = { from: 'laws', headers: { 'X-Laws': 'on' }, report: (event: LogEvent) => void heard.add(event) }
 
-/** The attempt at the inner sink: the clock as whether it is the given one, the listener as whether it hears. */
+/** The attempt at the inner sink: whether its clock is the given one, and whether its listener hears. */
 const attemptOf = <A>({ attempt }: SinkCall<A>, given: Clock) => {
   const { number, until, lastFailure, clock, from, headers, report } = attempt
   const event: LogEvent = { _tag: 'Defect', at: 0, from: 'laws', where: 'laws', error: undefined }
@@ -62,19 +61,15 @@ const attemptOf = <A>({ attempt }: SinkCall<A>, given: Clock) => {
   return { number, until, lastFailure, isOnClock: clock === given, from, header, hears: heard.has(event) }
 }
 
-/** A layer that starts in a microtask does not start what is cancelled before. */
-const isStarted = ({ ended, startedAt, endedAt }: SinkCall<unknown>): boolean =>
-  ended !== 'cancelled' || endedAt !== startedAt
-
 const TAKEN: Reply = { verdict: right({ sink: 'inner' }) }
 
 /** The trace of deliveries to a scripted sink inside a layer. */
 const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply, cancel, times } = input
-  // The sink inside may be over before `subscribe` returns.
+  // A reply may come before `subscribe` returns.
   const isCancelled = cancel !== 0 || reply.after !== undefined
-  const first = { ...plainStep, item, cancel: isCancelled ? cancel : null }
-  const steps = Array.from({ length: times }, (_, at) => (at % 2 === 0 ? first : { ...first, cancel: null }))
+  const cancels = Array.from({ length: times }, (_, at) => (isCancelled && at % 2 === 0 ? cancel : null))
+  const steps = cancels.map((each) => ({ ...plainStep, item, cancel: each }))
   const inners: Array<ScriptedSink<A>> = []
   const inside = (world: World): Sink<A> => {
     // A delivery has 2,000 ms.
@@ -83,17 +78,18 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
     inners.push(inner)
     return make(world)(inner)
   }
-  const more = { ...attempt, ...MORE }
   const { clock, name, close, periods } = await playSink(
     inside,
     { seed, script: [], steps },
-    1_000,
+    { timeout: 1_000 },
     log,
-    more,
+    { ...attempt, ...MORE },
   )
   const timers = clock.timers()
   await clock.run(close({ timeout: 50 }))
-  const calls = inners.flatMap((inner) => inner.calls.filter(isStarted))
+  const all = inners.flatMap((inner) => inner.calls)
+  // A layer may start in a microtask, and need not start what is cancelled at once.
+  const calls = all.filter(({ ended, startedAt, endedAt }) => ended !== 'cancelled' || endedAt !== startedAt)
   return {
     attempts: calls.map((call) => attemptOf(call, clock)),
     told: periods.map(({ deliveries }) => deliveries.map(({ told }) => told)),
@@ -155,6 +151,8 @@ const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: R
   return told
 }
 
+const FUNCTION = 'give a function that answers the layer, as () => withTimeout({ timeout: 1_000 })'
+
 /** Without an arbitrary, the deliveries are of objects such as `{ id: 'item-3', value: 3 }`. @inline */
 interface LayerLaws {
   (make: MakeLayer, options?: SinkLawOptions<SinkItem>): ReadonlyArray<Law>
@@ -176,12 +174,9 @@ interface LayerLaws {
  */
 export const layerLaws: LayerLaws = <A>(given: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
   const make: MakeLayer<A> = (world) => {
-    const made = tryCatch(() => given(world), messageOf)
-    if (isRight(made) && typeof made.right === 'function') return made.right
-    const why = isRight(made) ? `it answered ${kindOf(made.right)}` : made.left
-    throw new TypeError(
-      `give a function that answers the layer, as () => withTimeout({ timeout: 1_000 }); ${why}`,
-    )
+    const layer = E.tryCatch(() => given(world), messageOf)
+    if (E.isRight(layer) && typeof layer.right === 'function') return layer.right
+    throw new TypeError(`${FUNCTION}; ${E.isRight(layer) ? `got ${kindOf(layer.right)}` : layer.left}`)
   }
   const item = itemsOf(options)
   type Seen = Awaited<ReturnType<typeof playLayer<A>>>

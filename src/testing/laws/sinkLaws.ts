@@ -8,8 +8,8 @@ import { withDefault } from '../../core/options.ts'
 import { statusesOption, statusTable, type StatusTable } from '../../sink/status.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { answerTo, carriesId, itemsOf, meaningOfCall, meaningOfVerdict, plainStep } from './sinkWorld.ts'
-import { playSink, sinkInputs, type Delivery, type MakeSink, type Meaning } from './sinkWorld.ts'
+import { answerTo, carriesId, itemsOf, meaningOfVerdict, plainStep, playSink } from './sinkWorld.ts'
+import { sinkInputs, type Delivery, type Judged, type MakeSink, type Meaning } from './sinkWorld.ts'
 import type { Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 
 /** The promises of a sink under test. */
@@ -19,13 +19,13 @@ export interface SinkLawOptions<A> {
   /**
    * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has
    * its `id`, also compressed or in base64. With items of your own it must be given, or the law looks at
-   * requests only for repetitions. If it is given, these requests alone decide about verdicts: a request for a
-   * token may fail in any way.
+   * requests only for repetitions. If it is given, verdicts are judged by these requests alone, not by those
+   * for a token.
    */
   readonly carries?: (request: NetworkRequest, item: A) => boolean
   /** False for a sink without a network, such as one in memory: no laws about requests. Default true. */
   readonly answers?: boolean
-  /** The meaning of statuses for the sink, as for `webhook`. Default `statusTable` of `headrace/sinks/webhook`. */
+  /** What each status means, as for `webhook`. Default `statusTable` of `headrace/sinks/webhook`. */
   readonly statuses?: StatusTable
   /** The most milliseconds that a delivery may take, however the network answers. Default 60,000. */
   readonly timeout?: number
@@ -70,9 +70,6 @@ const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
     )
 }
 
-type Judged = NetworkCall & { readonly meaning: Meaning }
-type JudgedPeriod = Period & { readonly calls: ReadonlyArray<Judged> }
-
 const wasTaken = ({ meaning }: Judged): boolean => meaning === 'delivered'
 
 const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
@@ -81,7 +78,7 @@ const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value
 const isLate = ({ told, until }: Delivery): boolean => (told[0]?.at ?? 0) >= until
 
 /** Deliveries that had the network for themselves, and were not cancelled; `counts`: with these requests. */
-const aloneIn = (periods: ReadonlyArray<JudgedPeriod>, counts: (call: Judged) => boolean) =>
+const aloneIn = (periods: ReadonlyArray<Period>, counts: (call: Judged) => boolean) =>
   periods.flatMap(({ deliveries: [delivery, ...others], calls }, n) => {
     const verdict = delivery && verdictIn(delivery)
     if (delivery?.isCancelled !== false || verdict === undefined || others.length > 0) return []
@@ -95,9 +92,8 @@ type Alone = ReturnType<typeof aloneIn>[number]
 /** Says that verdict and network do not go together. */
 const conflict = ({ verdict, calls }: Pick<Alone, 'verdict' | 'calls'>): string => {
   const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
-  const urls = new Set(calls.map(({ request }) => request.url))
-  const way =
-    urls.size > 1 ? '; with a request that carries no item, such as for a token, give { carries }' : ''
+  const isAtOne = new Set(calls.map(({ request }) => request.url)).size < 2
+  const way = isAtOne ? '' : '; if one request is for a token, say which carry an item: give { carries }'
   return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}${way}`
 }
 
@@ -189,25 +185,23 @@ interface SinkLaws {
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
   const given = checkOptions('options of sinkLaws', sinkLawOptions, options)
-  const { answers, statuses, timeout, retryAfter } = given
+  const { answers, timeout, retryAfter } = given
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
   const carriesItem = ({ request }: NetworkCall, item: A): boolean =>
     request.unread ?? carries?.(request, item) ?? true
   const play = async (input: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
-    const trace = await playSink(make, input, timeout, log)
+    const trace = await playSink(make, input, given, log)
     if (answers) holdsSent(trace)
-    const judged = (call: NetworkCall): Judged => ({ ...call, meaning: meaningOfCall(statuses, call) })
-    const periods = trace.periods.map((each) => ({ ...each, calls: each.calls.map(judged) }))
     const carriesAny = (call: NetworkCall): boolean => trace.items.some(({ item }) => carriesItem(call, item))
     const counts = options.carries === undefined ? () => true : carriesAny
-    return { ...trace, periods, carriesAny, judged: () => aloneIn(periods, counts) }
+    return { ...trace, carriesAny, judged: () => aloneIn(trace.periods, counts) }
   }
   /** The verdict of a new sink on one of the items, over a healthy network. */
   const freshVerdict = async (input: SinkInput<A>, at: number): Promise<Verdict | undefined> => {
     const steps = input.steps.slice(at, at + 1).map((step) => ({ ...step, ...plainStep }))
-    const { periods } = await playSink(make, { ...input, script: [], steps }, timeout, () => undefined)
+    const { periods } = await playSink(make, { ...input, script: [], steps }, given, () => undefined)
     return periods[0]?.deliveries.map(verdictIn)[0]
   }
   const laws = lawsOver('sink', sinkInputs(itemsOf(options), answers), play, {
@@ -235,12 +229,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           holds(isPromiseLike(closing), 'close({ timeout }) must answer a Promise')
           return closing
         }
-        try {
-          await clock.run(Promise.all([once(), once()]), { timeout, ...limit })
-          await clock.run(once(), { timeout, ...limit })
-        } finally {
-          stop()
-        }
+        await clock.run(Promise.all([once(), once()]), { timeout, ...limit }).finally(stop)
+        await clock.run(once(), { timeout, ...limit })
       },
     },
     'each-subscription': {
@@ -272,9 +262,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: (trace, _, run) => holdsMeant(trace.judged(), 'retryable', run),
     },
     'refused-is-final': {
-      statement:
-        'A 4xx is final, except 429; for 408 and 425 the sink may decide. Nothing but its answer or the item ' +
-        'itself makes a delivery final, also among others.',
+      statement: 'A 4xx is final, except 429; 408 and 425 may be. No other delivery makes an item final.',
       situations: ['refused'],
       check: async ({ judged, periods, items, carriesAny }, input, run) => {
         holdsMeant(judged(), 'refused', run)
@@ -283,8 +271,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const verdict = verdictIn(delivery)
             const one = items[delivery.item]
             if (!one || !verdict || meaningOfVerdict(verdict) !== 'refused' || isLate(delivery)) continue
-            const own = calls.filter((call) => carriesItem(call, one.item) || !carriesAny(call))
-            if (own.some(({ meaning }) => meaning === 'refused' || meaning === 'failed')) continue
+            const own = calls.filter((call) => carriesItem(call, one.item))
+            const finals = calls.filter(({ meaning }) => meaning === 'refused' || meaning === 'failed')
+            if (finals.some((call) => own.includes(call) || !carriesAny(call))) continue
             const isOfItem = own.length === 0 && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
             holds(isOfItem, `${one.before} is given up: ${conflict({ verdict, calls: own })}`)
           }

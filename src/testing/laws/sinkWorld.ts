@@ -5,20 +5,14 @@ import { isObservable, Subject, takeUntil, throwError, type Observable, type Sub
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
-import {
-  earliestRetry,
-  isRetryable,
-  isVerdict,
-  refused,
-  retryable,
-  type Verdict,
-} from '../../core/failure.ts'
+import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
+import { refused, retryable } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
-import { meaningOf, type StatusTable } from '../../sink/status.ts'
+import { meaningOf, statusTable, type StatusTable } from '../../sink/status.ts'
 import { effectOf, faultPlayer, healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import type { Reply } from '../scriptedSink.ts'
@@ -70,10 +64,7 @@ interface SinkStep<out A> {
   readonly item: A
   /** From the start of the one before it; null: when all before it are over. */
   readonly wait: number | null
-  /**
-   * From its start to its cancel, in the same turn for 0; `verdict`: from within its verdict, as by take(1);
-   * null: none.
-   */
+  /** From its start to its cancel, 0: at once; `verdict`: within its verdict, as by take(1); null: none. */
   readonly cancel: number | 'verdict' | null
   /** It is subscribed once more from within this moment. */
   readonly again: 'verdict' | 'complete' | null
@@ -156,12 +147,15 @@ export interface Delivery {
   isCancelled: boolean
 }
 
+/** A request and what it means. */
+export type Judged = NetworkCall & { readonly meaning: Meaning }
+
 /** Deliveries that overlap, often one alone; until `endedAt`, or for ever. */
 export interface Period {
   readonly deliveries: ReadonlyArray<Delivery>
   readonly endedAt: number
   /** Requests until the next period. */
-  readonly calls: ReadonlyArray<NetworkCall>
+  readonly calls: ReadonlyArray<Judged>
 }
 
 /** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
@@ -173,11 +167,11 @@ export const answerTo = ({ ended, fault }: NetworkCall) => {
   return ended === 'answered' && effect.what === 'answer' ? effect : undefined
 }
 
-export const meaningOfCall = (statuses: StatusTable, call: NetworkCall): Meaning => {
+const meaningOfCall = (statuses: StatusTable, call: NetworkCall): Meaning => {
   const answer = answerTo(call)
   if (answer === undefined) return call.fault.do === 'tls' ? 'failed' : 'retryable'
   const means = meaningOf(statuses, answer.status)
-  // A redirect, and a 408 and a 425 that a table does not refuse, are read in different ways.
+  // A redirect, a 408 and a 425 are read in different ways.
   if (means === 'redirect' || (means === 'retry' && [408, 425].includes(answer.status))) return 'failed'
   return means === 'retry' ? 'retryable' : means
 }
@@ -228,7 +222,7 @@ const REST = 2 * 3_600_000
 export const playSink = async <A>(
   make: MakeSink<A>,
   { seed, script, steps }: SinkInput<A>,
-  timeout: number,
+  { timeout, statuses = statusTable }: { readonly timeout: number; readonly statuses?: StatusTable },
   log: Run['log'],
   given: Attempt = onlyAttempt,
 ) => {
@@ -322,7 +316,7 @@ export const playSink = async <A>(
   await clock.advance(2 * timeout)
   const seen = periods.map((period, at): Period => {
     const calls = network.calls.slice(period.sent, periods[at + 1]?.sent)
-    return { ...period, calls: calls.map((call) => ({ ...call })) }
+    return { ...period, calls: calls.map((call) => ({ ...call, meaning: meaningOfCall(statuses, call) })) }
   })
   stop()
   return {
