@@ -154,7 +154,6 @@ export const brokenPolicies = brokenVersions<MakePolicy>()({
   },
 })
 
-/** Headrace's own, with a change. */
 export const signing = (change: Partial<Signing>): Signing => ({
   sign: signatureOf,
   verifyRaw,

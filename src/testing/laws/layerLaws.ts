@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
-import { EMPTY, of, Subscription } from 'rxjs'
+import { EMPTY, of, Subscription, tap } from 'rxjs'
 import { right } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
-import { messageOf } from '../../core/failure.ts'
+import { messageOf, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { LogEvent } from '../../log/logEvent.ts'
 import { deliver } from '../../operators/deliver.ts'
@@ -61,8 +61,6 @@ const attemptOf = <A>({ attempt }: SinkCall<A>, given: Clock) => {
   return { number, until, lastFailure, isOnClock: clock === given, from, header, hears: heard.has(event) }
 }
 
-const TAKEN: Reply = { verdict: right({ sink: 'inner' }) }
-
 /** The trace of deliveries to a scripted sink inside a layer. */
 const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply, cancel, times } = input
@@ -71,12 +69,22 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
   const cancels = Array.from({ length: times }, (_, at) => (isCancelled && at % 2 === 0 ? cancel : null))
   const steps = cancels.map((each) => ({ ...plainStep, item, cancel: each }))
   const inners: Array<ScriptedSink<A>> = []
+  let [isOver, startedAfter] = [false, 0]
   const inside = (world: World): Sink<A> => {
     // A delivery has 2,000 ms.
-    const nth = (): Reply => (world.clock.monotonic() % 4_000 < 2_000 ? reply : TAKEN)
+    const nth = (): Reply => {
+      if (isOver) startedAfter++
+      return world.clock.monotonic() % 4_000 < 2_000 ? reply : { verdict: right({ sink: 'inner' }) }
+    }
     const inner = scriptedSink<A>({ name: 'inner', clock: world.clock, reply: nth })
     inners.push(inner)
-    return make(world)(inner)
+    const all = make(world)(inner)
+    const seen = tap<Verdict>({ subscribe: () => (isOver = false), unsubscribe: () => (isOver = true) })
+    return {
+      name: all.name,
+      close: (how) => all.close(how),
+      deliver: (...of) => all.deliver(...of).pipe(seen),
+    }
   }
   const { clock, name, close, periods } = await playSink(
     inside,
@@ -93,7 +101,7 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
   return {
     attempts: calls.map((call) => attemptOf(call, clock)),
     told: periods.map(({ deliveries }) => deliveries.map(({ told }) => told)),
-    ends: calls.map(({ ended, endedAt }) => ({ ended, endedAt })),
+    ends: { all: calls.map(({ ended, endedAt }) => ({ ended, endedAt })), startedAfter },
     name,
     closed: inners.map(({ closed }) => closed),
     timers,

@@ -64,7 +64,6 @@ const outcomesOf = (item: Item) => ({
   Dropped: dropped(item, 1, 'dropOldest'),
 })
 
-/** In the end everything is looked at. */
 const ALL = { do: 'lease', count: 1_000, retries: 1_000, retriesOnly: false } as const
 const END: ReadonlyArray<OutboxCommand> = [{ do: 'reopen' }, { do: 'list', limit: 1_000 }, ALL]
 
@@ -93,7 +92,6 @@ const playOutbox = async (
   const compare = <T>(name: OutboxLaw, [found, expected]: Pair<T>, look: (answer: T) => unknown): void =>
     under(name, () => same(look(found), look(expected)))
 
-  /** Outboxes to close in the end. */
   const opened: Array<Outbox<Item>> = []
   const open = async (): Promise<Outbox<Item>> => {
     const outbox = await wait(make(world))
@@ -118,7 +116,6 @@ const playOutbox = async (
   /** Where the next page of dead letters begins, in both. */
   let page: { readonly found?: DeadPage; readonly expected?: DeadPage } = {}
 
-  /** Asks both, each with its own entries. */
   const both = async <T>(
     ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<T>,
     [mine, others]: Pair<Entries> = [[], []],

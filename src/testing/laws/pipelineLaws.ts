@@ -99,7 +99,6 @@ interface Happened {
 /** Longer than the default retry policy goes on. */
 const LONG = 6 * 3_600_000
 const NO_CLOCK = 'does the pipeline take the clock of its world, as in deliver(sink, { clock, random })?'
-/** Milliseconds of one delivery. */
 const TIMEOUT = 5_000
 /**
  * Milliseconds from the end of all work until no timer may be left: an idle sink of `route` closes before.
@@ -264,10 +263,7 @@ export const pipelineLaws = <P>(
       statement: 'Each item of the source ends exactly once, also if the sink fails, hangs or throws.',
       check: ({ happened }, { items, unsubscribeAt }) => {
         const ended = itemsWhen(happened, 'ended').toSorted((a, b) => a - b)
-        const isOnce = isDeepStrictEqual(
-          ended,
-          unsubscribeAt === null ? [...items.keys()] : [...new Set(ended)],
-        )
+        const isOnce = isDeepStrictEqual(ended, [...(unsubscribeAt === null ? items.keys() : new Set(ended))])
         holds(isOnce, `of ${String(items.length)} items these ended: ${ended.join(', ') || 'none'}`)
       },
       situations: ['a refusal', ...aRetry, 'the sink throws', 'Delivered', 'Rejected'],

@@ -9,7 +9,7 @@ import { statusesOption, statusTable, type StatusTable } from '../../sink/status
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
 import { answerTo, carriesId, itemsOf, meaningOfVerdict, plainStep, playSink } from './sinkWorld.ts'
-import { sinkInputs, type Delivery, type Judged, type MakeSink, type Meaning } from './sinkWorld.ts'
+import { sinkInputs, type Delivery, type MakeSink, type Meaning } from './sinkWorld.ts'
 import type { Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 
 /** The promises of a sink under test. */
@@ -37,7 +37,6 @@ const REAL =
   'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, ' +
   'has to be wrapped in hold: await clock.hold(promise)'
 
-/** Throws unless each delivery that is not cancelled ended in time. */
 const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
   for (const { startedAt, told, isCancelled } of deliveries) {
     const end = told.find(({ what }) => what !== 'verdict')?.at ?? Infinity
@@ -70,6 +69,8 @@ const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
     )
 }
 
+type Judged = Period['calls'][number]
+
 const wasTaken = ({ meaning }: Judged): boolean => meaning === 'delivered'
 
 const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
@@ -92,9 +93,7 @@ type Alone = ReturnType<typeof aloneIn>[number]
 /** Says that verdict and network do not go together. */
 const conflict = ({ verdict, calls }: Pick<Alone, 'verdict' | 'calls'>): string => {
   const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
-  const isAtOne = new Set(calls.map(({ request }) => request.url)).size < 2
-  const way = isAtOne ? '' : '; if one request is for a token, say which carry an item: give { carries }'
-  return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}${way}`
+  return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}`
 }
 
 const isNewSuccess = (each: Verdict): boolean => each._tag === 'Right' && each.right.duplicate !== true
@@ -275,7 +274,10 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const finals = calls.filter(({ meaning }) => meaning === 'refused' || meaning === 'failed')
             if (finals.some((call) => own.includes(call) || !carriesAny(call))) continue
             const isOfItem = own.length === 0 && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
-            holds(isOfItem, `${one.before} is given up: ${conflict({ verdict, calls: own })}`)
+            holds(
+              isOfItem,
+              `${one.before} of ${String(deliveries.length)} deliveries is given up: ${conflict({ verdict, calls: own })}`,
+            )
           }
       },
     },

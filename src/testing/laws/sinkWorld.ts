@@ -147,15 +147,12 @@ export interface Delivery {
   isCancelled: boolean
 }
 
-/** A request and what it means. */
-export type Judged = NetworkCall & { readonly meaning: Meaning }
-
 /** Deliveries that overlap, often one alone; until `endedAt`, or for ever. */
 export interface Period {
   readonly deliveries: ReadonlyArray<Delivery>
   readonly endedAt: number
   /** Requests until the next period. */
-  readonly calls: ReadonlyArray<Judged>
+  readonly calls: ReadonlyArray<NetworkCall & { readonly meaning: Meaning }>
 }
 
 /** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
