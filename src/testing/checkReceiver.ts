@@ -44,7 +44,6 @@ export interface ReceiverReport {
   readonly text: string
 }
 
-/** The options, and the URL among them. */
 const receiverCheck = strict({
   url: option<string>('a URL', (url) => decodeOptions(urlOption(), url instanceof URL ? url.href : url)),
   secret: secretOption,
@@ -56,7 +55,6 @@ const receiverCheck = strict({
 /** Vectors without an answer, one after the other, until the rest is not sent. */
 const MAX_SILENT = 3
 const NOT_SENT = `not sent: there was no answer to the ${String(MAX_SILENT)} vectors before`
-/** Characters of a body in a report. */
 const MAX_SHOWN = 200
 
 type SeenAnswer = Pick<VectorResult, 'status' | 'ms' | 'seen'>

@@ -98,9 +98,7 @@ export const scriptOption = <S>(): Option<S> =>
     return checked === true || !isLeft(checked) ? right(value as S) : checked
   })
 
-/** Milliseconds that a `refuse` lasts. */
 export const REFUSAL_MS = 50
-/** Bytes of a `hugeHeader`. */
 export const HUGE_HEADER = 100_000
 
 /**

@@ -193,11 +193,6 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
     return () => cancelling.abort()
   }
 
-  return {
-    request,
-    fetch,
-    callback,
-    calls,
-    running: () => calls.filter(({ ended }) => ended === undefined).length,
-  }
+  const running = (): number => calls.filter(({ ended }) => ended === undefined).length
+  return { request, fetch, callback, calls, running }
 }

@@ -44,7 +44,6 @@ const worldOptions = strict({
   maxTimers: withDefault(limit('timers'), 1_000_000),
 })
 
-/** Lines of the trace in an error. */
 const TRACE_LINES = 30
 
 /** A world and its trace; `onLine` receives each line. The network and the disk log to it. */

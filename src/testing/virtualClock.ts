@@ -74,7 +74,6 @@ interface Timer extends PendingTimer {
 
 /** Ties are broken by less than this, in milliseconds. */
 const MOMENT = 2 ** -20
-/** Timers that a report names. */
 const MAX_NAMED = 10
 /**
  * Immediates that are asked for together. Node runs every promise job and tick between two of them, as
@@ -136,7 +135,6 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     return all.flatMap(({ name, due, task }) => (task === undefined ? [] : { name, due }))
   }
 
-  /** An error with the waiting timers. */
   const stuck = (why: string, more = ''): Error => {
     const all = waiting().map(({ name, due }) => `${name} (at ${String(due)} ms)`)
     const rest = all.length > MAX_NAMED ? `, and ${String(all.length - MAX_NAMED)} more` : ''

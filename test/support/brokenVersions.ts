@@ -3,7 +3,8 @@ import { isLeft, isRight, left, mapLeft, orElse, right, tryCatch } from 'fp-ts/l
 import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts'
 import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
-import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, takeUntil, tap } from 'rxjs'
+import { Observable, lastValueFrom, map, merge, mergeMap, of, skip, take, takeLast } from 'rxjs'
+import { takeUntil, tap } from 'rxjs'
 import { createClient, type SentBatch } from '../../src/client/index.ts'
 import { batch, contramap, failover, firstSuccess, refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
@@ -52,6 +53,17 @@ const done = () => Promise.resolve()
 
 const uncancelled = (delivery: Observable<Verdict>): Observable<Verdict> =>
   defer(() => lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) }))
+/** It starts in a microtask, also if it is cancelled before. */
+const late = (delivery: Observable<Verdict>): Observable<Verdict> =>
+  new Observable((subscriber) => void done().then(() => delivery.subscribe(subscriber)))
+/** Answers `verdict` when `slots` are taken. `leaks`: an end that frees none. */
+const inSlots = (slots: number, verdict: Verdict, leaks?: 'unsubscribe' | 'error') => {
+  let taken = 0
+  const free = () => taken--
+  const ends = { unsubscribe: free, error: free, complete: free, ...(leaks && { [leaks]: constVoid }) }
+  return (delivery: Observable<Verdict>) =>
+    defer(() => (taken >= slots ? of(verdict) : (taken++, delivery.pipe(tap<Verdict>(ends)))))
+}
 const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
   changedSink((delivery) => delivery.pipe(map(change)))
 const sending =
@@ -87,6 +99,8 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     mapLeft((failure) => (is5xx(failure) ? refused('status') : failure)),
   ),
   'refused-is-final: tries again what was refused': telling(mapLeft((): Failure => retryable('status'))),
+  'refused-is-final: gives up an item that comes while three others run': (world) =>
+    withDelivery(networkSink<SinkItem>(world), inSlots(3, left(refused('busy')))),
   'retry-after: does not read Retry-After': telling(
     mapLeft((failure) => (failure._tag === 'Retryable' ? retryable('status') : failure)),
   ),
@@ -153,11 +167,22 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   }),
 })
 
+const attempted =
+  (change: Partial<Attempt>): MakeLayer =>
+  () =>
+  (inner) => ({ ...inner, deliver: (item, given) => inner.deliver(item, { ...given, ...change }) })
+const sixSlots = (leaks: 'unsubscribe' | 'error') => inSlots(6, left(retryable('full')), leaks)
+
 export const moreBrokenLayers = versions<MakeLayer>('layer')({
-  'passes-in-a-pipeline: counts each attempt as the first': () => (inner) => ({
-    ...inner,
-    deliver: (item, given) => inner.deliver(item, { ...given, number: 1 }),
-  }),
+  'passes-attempt: drops the headers': attempted({ headers: undefined }),
+  'passes-attempt: drops the listener': attempted({ report: undefined }),
+  'passes-attempt: drops the name of the part': attempted({ from: undefined }),
+  'passes-verdict: has six slots, and loses one at each cancel': () => (inner) =>
+    withDelivery(inner, sixSlots('unsubscribe')),
+  'passes-verdict: has six slots, and loses one at each defect': () => (inner) =>
+    withDelivery(inner, sixSlots('error')),
+  'passes-cancel: starts late, also after a cancel': () => (inner) => withDelivery(inner, late),
+  'passes-in-a-pipeline: counts each attempt as the first': attempted({ number: 1 }),
   'separates-clocks: keeps the clock of its first delivery': () => {
     let clock: Clock | undefined
     const over$ = new Observable((over) => clock?.schedule(30_000, () => over.next(undefined)))
@@ -349,6 +374,12 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'dead: lists dead letters backwards': inMemory(({ dead }) => ({
     dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
   })),
+  'dead: counts no evicted dead letter': inMemory(({ stats }) => ({
+    stats: () => ({ ...stats(), evictedDeadLetters: 0 }),
+  })),
+  'dead: does not tell when an item ended': inMemory(({ dead }) => ({
+    dead: { ...dead, list: async (page) => (await dead.list(page)).map((one) => ({ ...one, at: 0 })) },
+  })),
   'redrives: redrives nothing': inMemory(({ dead }) => ({ dead: { ...dead, redrive: () => [] } })),
   'redrives: answers other ids': inMemory(({ dead }) => ({
     dead: { ...dead, redrive: async (matches) => (await dead.redrive(matches)).map((id) => `new ${id}`) },
@@ -422,6 +453,12 @@ export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')(
 })
 
 export const moreBrokenPipelines = versions<parts.Events>('pipeline')({
+  'ends-once: drops each tenth item': (source$, ...rest) =>
+    eventPipeline(source$.pipe(filter((_, n) => n % 10 !== 9)), ...rest),
+  'ends-once: drops waiting items at an error of its source': (source$, ...rest) =>
+    merge(eventPipeline(source$.pipe(catchError(() => NEVER)), ...rest), source$.pipe(ignoreElements())),
+  'completes: hides an error of its source': (source$, ...rest) =>
+    eventPipeline(source$.pipe(catchError(() => EMPTY)), ...rest),
   'tells-the-truth: calls a rejected item delivered': ending(
     map((end) => (end._tag === 'Rejected' ? delivered(end.item, 1, { sink: 'laws' }) : end)),
   ),

@@ -52,23 +52,14 @@ export type BatchWorld = typeof worlds extends fc.Arbitrary<infer World> ? World
 /** An item. `at` is the time of the monotonic clock when it was offered. */
 export type Item = Readonly<Record<'n' | 'size' | 'at' | 'key', number>>
 
+type In = 'taken' | 'passing' | 'flush' | 'complete' | 'error' | 'unsubscribe'
+
 /**
  * An event of a run. An offer is `taken` if it fits into a batch. Else it is `passing`, and should come out
  * as `passed` with the same text. `rest` comes after each command with all its effects.
  */
 export interface Seen {
-  readonly what:
-    | 'taken'
-    | 'passing'
-    | 'flush'
-    | 'complete'
-    | 'error'
-    | 'unsubscribe'
-    | 'batch'
-    | 'passed'
-    | 'ended'
-    | 'handed back'
-    | 'rest'
+  readonly what: In | 'batch' | 'passed' | 'ended' | 'handed back' | 'rest'
   readonly text: string
   readonly at: number
   /** Whether it happened within the emission of a batch. */

@@ -34,7 +34,6 @@ import { networkSink, type MakeSink, type SinkItem } from './sinkWorld.ts'
 
 type DeliveryStream = Observable<Verdict>
 
-/** A sink whose deliveries are changed. */
 export const withDelivery = <A>(
   { name, deliver, close }: Sink<A>,
   change: (delivery: DeliveryStream, item: A) => DeliveryStream,
@@ -68,7 +67,6 @@ export const brokenLayers = brokenVersions<MakeLayer>()({
   },
 })
 
-/** The outbox in memory with a change. */
 export const inMemory =
   (change: (outbox: Outbox<OutboxItem>) => Partial<Outbox<OutboxItem>>): MakeOutbox =>
   ({ clock, bounds }) => {
@@ -106,7 +104,6 @@ type End = ReturnType<Events> extends Observable<infer A> ? A : never
 export const eventPipeline: Events = (source$, sink, { clock, random }) =>
   source$.pipe(validate(Event), encode(toWebhookBody), deliver(sink, { clock, random }))
 
-/** The pipeline with changed ends. */
 export const ending =
   (change: (end$: Observable<End>) => Observable<End>): Events =>
   (...given) =>
@@ -157,7 +154,6 @@ export const brokenPolicies = brokenVersions<MakePolicy>()({
   },
 })
 
-/** Headrace's own, with a change. */
 export const signing = (change: Partial<Signing>): Signing => ({
   sign: signatureOf,
   verifyRaw,
@@ -182,7 +178,6 @@ export type ChangeCodec = <A, O>(codec: t.Type<A, O>) => t.Type<A, O>
 
 type CodecChange = <A, O>(codec: t.Type<A, O>) => Partial<Pick<t.Type<A, O>, 'is' | 'validate' | 'encode'>>
 
-/** A codec of which a part is changed. */
 export const changing =
   (change: CodecChange): ChangeCodec =>
   (codec) => {
@@ -213,12 +208,10 @@ export const brokenCodecs = brokenVersions<ChangeCodec>()({
 /** Versions that are wrong in one way each, for each kind of part, and the law that finds each. */
 export const broken = {
   sinks: brokenSinks,
-  /** Layers. */
   layers: brokenLayers,
   outboxes: brokenOutboxes,
   pipelines: brokenPipelines,
   batchers: brokenBatchers,
-  /** Retry policies. */
   policies: brokenPolicies,
   signers: brokenSigners,
   codecs: brokenCodecs,

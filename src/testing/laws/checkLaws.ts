@@ -239,6 +239,7 @@ const isNodeTest = (
  */
 export const registerLaws = (to: TestRunner, laws: ReadonlyArray<Law>, options: LawOptions = {}): void => {
   checkOptions('options of laws', runOptions, options)
+  if (typeof to.test !== 'function') throw new TypeError('give { test }: registerLaws({ test }, laws)')
   const { timeout } = options
   // Drawn when the first test runs, for all: a set-up file may give a seed after the registration.
   let all: LawOptions | undefined

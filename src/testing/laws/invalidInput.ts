@@ -21,7 +21,6 @@ export interface InvalidInput {
 }
 
 type Way = ReadonlyArray<Key>
-/** A place in a value, and the value there. */
 type Place = readonly [at: Way, found: unknown]
 
 const inside = ([at, found]: Place): ReadonlyArray<Place> => {

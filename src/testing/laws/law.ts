@@ -9,7 +9,6 @@ export interface Run {
   readonly log: (line: string) => void
 }
 
-/** For runs that nothing is noted of. */
 export const silent: Run = { reach: () => undefined, log: () => undefined }
 
 /** A statement that holds for every input, as plain data. Check it with `checkLaws` or `registerLaws`. */

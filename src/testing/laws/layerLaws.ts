@@ -1,7 +1,11 @@
 import * as fc from 'fast-check'
-import { EMPTY, of } from 'rxjs'
+import * as E from 'fp-ts/lib/Either.js'
+import { EMPTY, of, Subscription, tap } from 'rxjs'
 import { right } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
+import { messageOf, type Verdict } from '../../core/failure.ts'
+import { kindOf } from '../../core/json.ts'
+import type { LogEvent } from '../../log/logEvent.ts'
 import { deliver } from '../../operators/deliver.ts'
 import { both, exponential, limitRetries } from '../../policy/retryPolicy.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
@@ -19,14 +23,15 @@ import { playSink, type SinkItem } from './sinkWorld.ts'
  */
 export type MakeLayer<A = SinkItem> = (world: World) => (sink: Sink<A>) => Sink<A>
 
-/** One delivery through a layer. */
 interface LayerInput<out A> {
   readonly seed: number
   readonly item: A
   readonly attempt: Attempt
   readonly reply: Reply
-  /** Odd, and the times of the reply are even: the order of events at one moment is free. */
+  /** 0: at once. Odd, and the times of the reply are even: the order of events at one moment is free. */
   readonly cancel: number | null
+  /** Deliveries, one after another. Each second one succeeds, so that no circuit opens. */
+  readonly times: number
 }
 
 const inputsOf = <A>(item: fc.Arbitrary<A>): fc.Arbitrary<LayerInput<A>> =>
@@ -39,40 +44,64 @@ const inputsOf = <A>(item: fc.Arbitrary<A>): fc.Arbitrary<LayerInput<A>> =>
       lastFailure: anyFailure,
     }),
     reply: anyReply,
-    cancel: fc.option(fc.nat(50).map((half) => 2 * half + 1)),
+    cancel: fc.option(fc.nat(60).map((half) => Math.max(0, 2 * half - 21))),
+    times: fc.constantFrom(1, 1, 12),
   })
 
-/** The attempt at the inner sink, with the clock as whether it is the given one. */
-const attemptOf = <A>({ attempt: { number, until, lastFailure, clock } }: SinkCall<A>, given: Clock) => ({
-  number,
-  until,
-  lastFailure,
-  isOnClock: clock === given,
-})
+const heard = new WeakSet<object>()
+/** The parts of an attempt that are no data. */
+const MORE = { from: 'laws', headers: { 'X-Laws': 'on' }, report: (event: LogEvent) => void heard.add(event) }
 
-/** The trace of one delivery to a scripted sink inside a layer. */
+/** The attempt at the inner sink: whether its clock is the given one, and whether its listener hears. */
+const attemptOf = <A>({ attempt }: SinkCall<A>, given: Clock) => {
+  const { number, until, lastFailure, clock, from, headers, report } = attempt
+  const event: LogEvent = { _tag: 'Defect', at: 0, from: 'laws', where: 'laws', error: undefined }
+  report?.(event)
+  const header = headers?.['X-Laws']
+  return { number, until, lastFailure, isOnClock: clock === given, from, header, hears: heard.has(event) }
+}
+
+/** The trace of deliveries to a scripted sink inside a layer. */
 const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
-  const { seed, item, attempt, reply, cancel } = input
+  const { seed, item, attempt, reply, cancel, times } = input
+  // A reply may come before `subscribe` returns.
+  const isCancelled = cancel !== 0 || reply.after !== undefined
+  const cancels = Array.from({ length: times }, (_, at) => (isCancelled && at % 2 === 0 ? cancel : null))
+  const steps = cancels.map((each) => ({ ...plainStep, item, cancel: each }))
   const inners: Array<ScriptedSink<A>> = []
+  let [isOver, startedAfter] = [false, 0]
   const inside = (world: World): Sink<A> => {
-    const inner = scriptedSink<A>({ name: 'inner', clock: world.clock, reply: () => reply })
+    // A delivery has 2,000 ms.
+    const nth = (): Reply => {
+      if (isOver) startedAfter++
+      return world.clock.monotonic() % 4_000 < 2_000 ? reply : { verdict: right({ sink: 'inner' }) }
+    }
+    const inner = scriptedSink<A>({ name: 'inner', clock: world.clock, reply: nth })
     inners.push(inner)
-    return make(world)(inner)
+    const all = make(world)(inner)
+    const seen = tap<Verdict>({ subscribe: () => (isOver = false), unsubscribe: () => (isOver = true) })
+    return {
+      name: all.name,
+      close: (how) => all.close(how),
+      deliver: (...of) => all.deliver(...of).pipe(seen),
+    }
   }
   const { clock, name, close, periods } = await playSink(
     inside,
-    { seed, script: [], steps: [{ ...plainStep, item, wait: 0, cancel }] },
-    1_000,
+    { seed, script: [], steps },
+    { timeout: 1_000 },
     log,
-    attempt,
+    { ...attempt, ...MORE },
   )
   const timers = clock.timers()
   await clock.run(close({ timeout: 50 }))
-  const calls = inners.flatMap((inner) => inner.calls)
+  const all = inners.flatMap((inner) => inner.calls)
+  // A layer may start in a microtask, and need not start what is cancelled at once.
+  const calls = all.filter(({ ended, startedAt, endedAt }) => ended !== 'cancelled' || endedAt !== startedAt)
   return {
     attempts: calls.map((call) => attemptOf(call, clock)),
     told: periods.map(({ deliveries }) => deliveries.map(({ told }) => told)),
-    ends: calls.map(({ ended, endedAt }) => ({ ended, endedAt })),
+    ends: { all: calls.map(({ ended, endedAt }) => ({ ended, endedAt })), startedAfter },
     name,
     closed: inners.map(({ closed }) => closed),
     timers,
@@ -86,13 +115,14 @@ const playPiped = async <A>(make: MakeLayer<A>, { seed, item, reply }: LayerInpu
   const inner = scriptedSink<A>({ name: 'inner', clock, reply: () => reply })
   const ends: unknown[] = []
   const retry = both(exponential({ base: 10 }), limitRetries(2))
-  of(right(item))
+  const running = of(right(item))
     .pipe(deliver(make(world)(inner), { retry, clock, random: () => 0.5 }))
     .subscribe({
       next: (end) => ends.push({ at: clock.monotonic(), end }),
       error: (error: unknown) => ends.push(String(error)),
     })
   await clock.advance(10_000)
+  running.unsubscribe()
   return {
     ends,
     attempts: inner.calls.map((call) => {
@@ -117,15 +147,19 @@ const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: R
     close: () => Promise.resolve(),
   })
   const clocks = [world.clock, virtualClock()]
+  const running = new Subscription()
   for (const clock of clocks) {
     sinks.set(clock, scriptedSink({ clock, reply: () => reply }))
     const tell = (value: unknown): void => void told.push([clocks.indexOf(clock), clock.monotonic(), value])
     const observer = { next: tell, error: tell, complete: () => tell('complete') }
-    layered.deliver(item, { ...attempt, clock }).subscribe(observer)
+    running.add(layered.deliver(item, { ...attempt, clock }).subscribe(observer))
   }
   for (const clock of clocks) await clock.advance(FAR_AHEAD)
+  running.unsubscribe()
   return told
 }
+
+const FUNCTION = 'give a function that answers the layer, as () => withTimeout({ timeout: 1_000 })'
 
 /** Without an arbitrary, the deliveries are of objects such as `{ id: 'item-3', value: 3 }`. @inline */
 interface LayerLaws {
@@ -146,7 +180,12 @@ interface LayerLaws {
  * registerLaws({ test }, layerLaws(() => withTimeout({ timeout: 30_000 })))
  * ```
  */
-export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
+export const layerLaws: LayerLaws = <A>(given: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
+  const make: MakeLayer<A> = (world) => {
+    const layer = E.tryCatch(() => given(world), messageOf)
+    if (E.isRight(layer) && typeof layer.right === 'function') return layer.right
+    throw new TypeError(`${FUNCTION}; ${E.isRight(layer) ? `got ${kindOf(layer.right)}` : layer.left}`)
+  }
   const item = itemsOf(options)
   type Seen = Awaited<ReturnType<typeof playLayer<A>>>
   /** Compares a field of the run with the layer and without it. */
@@ -160,7 +199,7 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
     ...lawsOver('layer', inputsOf(item), (input, { log }) => playLayer(make, input, log), {
       'passes-attempt': passes(
         'attempts',
-        'The sink inside gets the number, the deadline, the last failure and the clock of the attempt.',
+        'The sink inside gets the attempt, all of it; a layer may add headers.',
       ),
       'passes-verdict': passes('told', 'What the sink inside tells is told, unchanged and at its time.'),
       'passes-cancel': passes('ends', 'A cancel cancels the delivery inside, at its moment.'),

@@ -73,7 +73,6 @@ const twice = fc.boolean()
 const how = fc.constantFrom('Delivered', 'Rejected', 'Expired', 'Dropped')
 const keep = fc.constantFrom(null, 0, 1, 10, 100, 100_000)
 
-/** A run: bounds and commands. */
 export const outboxRun = fc.record({
   bounds: fc.record({
     maxCount: fc.constantFrom(5, 1_000),

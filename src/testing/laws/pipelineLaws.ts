@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
-import { concatMap, defer, from, tap, type Observable } from 'rxjs'
-import { inspect } from 'node:util'
+import { EMPTY, concatMap, concatWith, defer, from, isObservable, tap, throwError } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { isRight } from '../../core/either.ts'
 import { isFinal, type Verdict } from '../../core/failure.ts'
+import { kindOf } from '../../core/json.ts'
 import { checkOptions, flag, func, optional, strict, withDefault } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
@@ -44,6 +46,8 @@ export interface PipelineLawOptions {
   readonly keyOf?: (item: unknown) => string | undefined
   /** False for one that tries each item once: no law needs a retry. Default true. */
   readonly retries?: boolean
+  /** False for one that hides an error of its source: no source fails then. Default true: it passes it on. */
+  readonly sourceFails?: boolean
 }
 
 const markedCall = (messageId: string): fc.Arbitrary<unknown> =>
@@ -65,11 +69,13 @@ const itemsIn = (value: unknown): ReadonlyArray<number> => {
   return [...new Set([...text.matchAll(/law-item-(\d+)-/g)].map(([, n]) => Number(n)))]
 }
 
-const inputOf = (item: fc.Arbitrary<unknown>) => {
+const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
   const timed = fc.record({ gap: fc.constantFrom(0, 0, 1, 40, 3_000), item })
   return fc.record({
     seed: fc.nat(),
-    items: fc.array(timed, { minLength: 1, maxLength: 8, size: 'max' }),
+    items: fc.array(timed, { minLength: 1, maxLength: 12, size: 'max' }),
+    /** The source ends with an error. */
+    fails: fc.constantFrom(false, false, ...(sourceFails ? [true] : [])),
     /**
      * The sink's faults, delivery by delivery, over and over. It throws in the delivery number `throwsIn`.
      */
@@ -92,7 +98,7 @@ interface Happened {
 
 /** Longer than the default retry policy goes on. */
 const LONG = 6 * 3_600_000
-/** Milliseconds of one delivery. */
+const NO_CLOCK = 'does the pipeline take the clock of its world, as in deliver(sink, { clock, random })?'
 const TIMEOUT = 5_000
 /**
  * Milliseconds from the end of all work until no timer may be left: an idle sink of `route` closes before.
@@ -115,12 +121,13 @@ const judged = ({ sinks, takes }: SinkGroup, of: ReadonlyArray<Happened>) => {
     : { isTaken: last.every(isTaken), isRefused: last.some(isRefused) }
 }
 
-const sourceOf = (items: PipelineRun['items'], { clock }: World): Observable<unknown> =>
+const sourceOf = ({ items, fails }: PipelineRun, { clock }: World): Observable<unknown> =>
   from(items.entries()).pipe(
     concatMap(async ([n, { gap, item }]) => {
       if (gap > 0) await clock.sleep(gap, 'the source')
       return marked(item, n)
     }),
+    concatWith(fails ? throwError(() => new Error('the source fails')) : EMPTY),
   )
 
 const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reach, log }: Run) => {
@@ -170,14 +177,16 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
   const finished = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const subscription = pipeline(sourceOf(input.items, world), sink, { ...world, sinks }).subscribe({
+  const ended$: unknown = pipeline(sourceOf(input, world), sink, { ...world, sinks })
+  if (!isObservable(ended$)) throw new TypeError(`pipeline: give an Observable back, got ${kindOf(ended$)}`)
+  const subscription = ended$.subscribe({
     next: (value) => {
       note({ what: 'ended', items: itemsIn(value), value })
       if (isRefusal(value)) reach('a refusal')
       else if (isOutcome(value)) reach(value._tag)
     },
     error: (error: unknown) => {
-      note({ what: 'fails', items: [], value: error })
+      note({ what: 'fails', items: [], value: String(error) })
       finish()
     },
     complete: () => {
@@ -185,19 +194,26 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
       finish()
     },
   })
-  if (input.unsubscribeAt !== null) {
-    await clock.advance(input.unsubscribeAt)
-    if (running() > 0) reach('unsubscribed while a delivery runs')
+  try {
+    if (input.unsubscribeAt !== null) {
+      await clock.advance(input.unsubscribeAt)
+      if (running() > 0) reach('unsubscribed while a delivery runs')
+      subscription.unsubscribe()
+      note({ what: 'unsubscribed', items: [] })
+      finish()
+    }
+    // Items in order may be retried one after another.
+    await clock.run(finished, { timeout: LONG * (1 + input.items.length) }).catch(() => undefined)
+    const open = input.items.length - itemsWhen(happened, 'ended').length
+    const isStuck = !subscription.closed && clock.pending() === 0 && open > 0
+    holds(!isStuck, `${String(open)} items have no end, and no timer waits: ${NO_CLOCK}`)
+    await clock.advance(SOON)
+    const left = { running: running(), timers: clock.timers().map(({ name }) => name) }
+    await clock.advance(LONG)
+    return { happened, groups, left }
+  } finally {
     subscription.unsubscribe()
-    note({ what: 'unsubscribed', items: [] })
-    finish()
   }
-  // Items in order may be retried one after another.
-  await clock.run(finished, { timeout: LONG * (1 + input.items.length) }).catch(() => undefined)
-  await clock.advance(SOON)
-  const left = { running: running(), timers: clock.timers().map(({ name }) => name) }
-  await clock.advance(LONG)
-  return { happened, groups, left }
 }
 
 const itemsWhen = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<number> =>
@@ -213,6 +229,7 @@ const pipelineOptions = strict({
   item: optional(func()),
   keyOf: optional(func()),
   retries: withDefault(flag, true),
+  sourceFails: withDefault(flag, true),
 })
 
 /**
@@ -237,15 +254,17 @@ export const pipelineLaws = <P>(
   pipeline: Pipeline<P>,
   options: PipelineLawOptions = {},
 ): ReadonlyArray<Law> => {
-  const { retries } = checkOptions('options of pipelineLaws', pipelineOptions, options)
+  const { retries, sourceFails } = checkOptions('options of pipelineLaws', pipelineOptions, options)
   const { item = markedCall, keyOf } = options
   const aRetry = retries ? ['a retry'] : []
-  const laws = lawsOver('pipeline', inputOf(item(MARK)), (input, run) => playPipeline(pipeline, input, run), {
+  const inputs = inputOf(item(MARK), sourceFails)
+  const laws = lawsOver('pipeline', inputs, (input, run) => playPipeline(pipeline, input, run), {
     'ends-once': {
       statement: 'Each item of the source ends exactly once, also if the sink fails, hangs or throws.',
       check: ({ happened }, { items, unsubscribeAt }) => {
         const ended = itemsWhen(happened, 'ended').toSorted((a, b) => a - b)
-        same(ended, unsubscribeAt === null ? [...items.keys()] : [...new Set(ended)])
+        const isOnce = isDeepStrictEqual(ended, [...(unsubscribeAt === null ? items.keys() : new Set(ended))])
+        holds(isOnce, `of ${String(items.length)} items these ended: ${ended.join(', ') || 'none'}`)
       },
       situations: ['a refusal', ...aRetry, 'the sink throws', 'Delivered', 'Rejected'],
     },
@@ -283,13 +302,15 @@ export const pipelineLaws = <P>(
     },
     completes: {
       statement:
-        'It completes after its source. Then, or unsubscribed, nothing runs; 5 min later no timer is left.',
-      check: ({ happened, left }, { unsubscribeAt }) => {
-        const end = unsubscribeAt === null ? 'completes' : 'unsubscribed'
+        'It ends as its source does. Then, or unsubscribed, nothing runs; 5 min later no timer is left.',
+      check: ({ happened, left: { running, timers } }, { unsubscribeAt, fails }) => {
+        const end = unsubscribeAt !== null ? 'unsubscribed' : fails ? 'fails' : 'completes'
         // Running deliveries may have their verdict.
         const late = happened.slice(happened.findIndex(({ what }) => what === end)).map(({ what }) => what)
         const told = late.filter((what) => what !== 'verdict')
-        same({ told, ...left }, { told: [end], running: 0, timers: [] })
+        const rest = `${String(running)} deliveries that run, these timers: ${timers.join(', ') || 'none'}`
+        const isOver = told.join() === end && running === 0 && timers.length === 0
+        holds(isOver, `its end is "${end}"; found: ${told.join(', ')}; 5 min later it has ${rest}`)
       },
       situations: ['unsubscribed while a delivery runs'],
     },

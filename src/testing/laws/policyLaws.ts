@@ -44,7 +44,6 @@ export const policy: fc.Arbitrary<RetryPolicy> = fc.letrec<{ policy: RetryPolicy
 })).policy
 
 const START = 1_767_225_600_000
-/** The largest draw below 1. */
 const ALMOST_ONE = 1 - 2 ** -53
 
 /** Ends of failed attempts, in small numbers, near the last retry and the deadline. */

@@ -58,7 +58,6 @@ const sharedRun = fc.record({
 })
 type SharedRun = typeof sharedRun extends fc.Arbitrary<infer I> ? I : never
 
-/** Plays a run. Answers its trace. */
 const playShared = async (
   open: OpenSharedOutbox,
   { latency, maxInFlight, isLong, items, crashes }: SharedRun,

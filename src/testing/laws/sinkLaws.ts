@@ -5,12 +5,12 @@ import { isLeft } from '../../core/either.ts'
 import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
 import { checkOptions, flag, func, methods, optional, strict, wholeNumber } from '../../core/options.ts'
 import { withDefault } from '../../core/options.ts'
-import { meaningOf, statusTable } from '../../sink/status.ts'
-import { effectOf } from '../faults.ts'
+import { statusesOption, statusTable, type StatusTable } from '../../sink/status.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { carriesId, itemsOf, plainStep, playSink, sinkInputs } from './sinkWorld.ts'
-import type { Delivery, MakeSink, Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
+import { answerTo, carriesId, itemsOf, meaningOfVerdict, plainStep, playSink } from './sinkWorld.ts'
+import { sinkInputs, type Delivery, type MakeSink, type Meaning } from './sinkWorld.ts'
+import type { Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 
 /** The promises of a sink under test. */
 export interface SinkLawOptions<A> {
@@ -19,11 +19,14 @@ export interface SinkLawOptions<A> {
   /**
    * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has
    * its `id`, also compressed or in base64. With items of your own it must be given, or the law looks at
-   * requests only for repetitions.
+   * requests only for repetitions. If it is given, verdicts are judged by these requests alone, not by those
+   * for a token.
    */
   readonly carries?: (request: NetworkRequest, item: A) => boolean
   /** False for a sink without a network, such as one in memory: no laws about requests. Default true. */
   readonly answers?: boolean
+  /** What each status means, as for `webhook`. Default `statusTable` of `headrace/sinks/webhook`. */
+  readonly statuses?: StatusTable
   /** The most milliseconds that a delivery may take, however the network answers. Default 60,000. */
   readonly timeout?: number
   /** True for a sink that reads `Retry-After`: it must tell it as `notBefore`. Default false. */
@@ -34,7 +37,6 @@ const REAL =
   'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, ' +
   'has to be wrapped in hold: await clock.hold(promise)'
 
-/** Throws unless each delivery that is not cancelled ended in time. */
 const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
   for (const { startedAt, told, isCancelled } of deliveries) {
     const end = told.find(({ what }) => what !== 'verdict')?.at ?? Infinity
@@ -67,47 +69,29 @@ const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
     )
 }
 
-/** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
-type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
+type Judged = Period['calls'][number]
 
-/** The answer that a request got; undefined if it got none. */
-const answerTo = ({ ended, fault }: NetworkCall) => {
-  const effect = effectOf(fault, 'http://receiver.test/')
-  return ended === 'answered' && effect.what === 'answer' ? effect : undefined
-}
+const wasTaken = ({ meaning }: Judged): boolean => meaning === 'delivered'
 
-const meaningOfCall = (call: NetworkCall): Meaning => {
-  const answer = answerTo(call)
-  if (answer === undefined) return call.fault.do === 'tls' ? 'failed' : 'retryable'
-  const means = meaningOf(statusTable, answer.status)
-  // A redirect, a 408 and a 425 are read in different ways.
-  if (means === 'redirect' || [408, 425].includes(answer.status)) return 'failed'
-  return means === 'retry' ? 'retryable' : means
-}
+const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
 
-const meaningOfVerdict = (verdict: Verdict): Meaning => {
-  if (verdict._tag === 'Right') return 'delivered'
-  if (!isRetryable(verdict.left)) return 'refused'
-  return earliestRetry(verdict.left) === Infinity ? 'failed' : 'retryable'
-}
+/** A sink of several requests stops at the deadline. */
+const isLate = ({ told, until }: Delivery): boolean => (told[0]?.at ?? 0) >= until
 
-const wasTaken = (call: NetworkCall): boolean => meaningOfCall(call) === 'delivered'
-
-/** Deliveries that had the network for themselves, and were not cancelled. */
-const aloneIn = ({ periods }: SinkTrace) =>
+/** Deliveries that had the network for themselves, and were not cancelled; `counts`: with these requests. */
+const aloneIn = (periods: ReadonlyArray<Period>, counts: (call: Judged) => boolean) =>
   periods.flatMap(({ deliveries: [delivery, ...others], calls }, n) => {
-    const verdict = delivery?.told.map(({ value }) => value).find(isVerdict)
+    const verdict = delivery && verdictIn(delivery)
     if (delivery?.isCancelled !== false || verdict === undefined || others.length > 0) return []
-    // A sink of several requests stops at the deadline.
-    if (verdict._tag === 'Left' && (delivery.told[0]?.at ?? 0) >= delivery.until) return []
+    if (verdict._tag === 'Left' && isLate(delivery)) return []
     const isRepeat = periods.slice(0, n).some((before) => before.calls.some(wasTaken))
-    return [{ verdict, calls, isRepeat }]
+    return [{ verdict, calls: calls.filter(counts), isRepeat }]
   })
 
 type Alone = ReturnType<typeof aloneIn>[number]
 
 /** Says that verdict and network do not go together. */
-const conflict = ({ verdict, calls }: Alone): string => {
+const conflict = ({ verdict, calls }: Pick<Alone, 'verdict' | 'calls'>): string => {
   const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
   return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}`
 }
@@ -115,15 +99,13 @@ const conflict = ({ verdict, calls }: Alone): string => {
 const isNewSuccess = (each: Verdict): boolean => each._tag === 'Right' && each.right.duplicate !== true
 
 /** The verdict of deliveries whose requests all met this meaning. */
-const holdsMeant = (trace: SinkTrace, meaning: Meaning, { reach }: Run): void => {
-  for (const one of aloneIn(trace)) {
-    if (one.calls.length === 0 || one.calls.some((call) => meaningOfCall(call) !== meaning)) continue
+const holdsMeant = (alone: ReadonlyArray<Alone>, meaning: Meaning, { reach }: Run): void => {
+  for (const one of alone) {
+    if (one.calls.length === 0 || one.calls.some((call) => call.meaning !== meaning)) continue
     reach(meaning)
     holds(meaningOfVerdict(one.verdict) === meaning, conflict(one))
   }
 }
-
-const verdictIn = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
 
 /** Throws if the sink sent nothing at all, though a delivery had all the time that it may take. */
 const holdsSent = ({ periods }: SinkTrace): void => {
@@ -141,7 +123,7 @@ const shownRequest = ({ method = 'POST', url = '', body = '' }: NetworkRequest):
 }
 
 /** Throws if one delivery sends its item to a place again while that may still succeed or after it did. */
-const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carries'], item: A): void => {
+const holdsOnce = <A>(calls: ReadonlyArray<Judged>, carries: SinkLawOptions<A>['carries'], item: A): void => {
   const own = calls.filter(({ request }) => carries?.(request, item) ?? true)
   for (const [at, { request, startedAt }] of own.entries()) {
     const { url, method, body } = request
@@ -170,6 +152,7 @@ const sinkLawOptions = strict({
   item: optional(methods<fc.Arbitrary<unknown>>('an Arbitrary of fast-check', 'generate', 'shrink')),
   carries: optional(func()),
   answers: withDefault(flag, true),
+  statuses: withDefault(statusesOption, statusTable),
   timeout: withDefault(wholeNumber('ms', 1), 60_000),
   retryAfter: withDefault(flag, false),
 })
@@ -200,14 +183,25 @@ interface SinkLaws {
  * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
-  const { answers, timeout, retryAfter } = checkOptions('options of sinkLaws', sinkLawOptions, options)
+  const given = checkOptions('options of sinkLaws', sinkLawOptions, options)
+  const { answers, timeout, retryAfter } = given
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
-  const play = async (given: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
-    const trace = await playSink(make, given, timeout, log)
+  const carriesItem = ({ request }: NetworkCall, item: A): boolean =>
+    request.unread ?? carries?.(request, item) ?? true
+  const play = async (input: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
+    const trace = await playSink(make, input, given, log)
     if (answers) holdsSent(trace)
-    return trace
+    const carriesAny = (call: NetworkCall): boolean => trace.items.some(({ item }) => carriesItem(call, item))
+    const counts = options.carries === undefined ? () => true : carriesAny
+    return { ...trace, carriesAny, judged: () => aloneIn(trace.periods, counts) }
+  }
+  /** The verdict of a new sink on one of the items, over a healthy network. */
+  const freshVerdict = async (input: SinkInput<A>, at: number): Promise<Verdict | undefined> => {
+    const steps = input.steps.slice(at, at + 1).map((step) => ({ ...step, ...plainStep }))
+    const { periods } = await playSink(make, { ...input, script: [], steps }, given, () => undefined)
+    return periods[0]?.deliveries.map(verdictIn)[0]
   }
   const laws = lawsOver('sink', sinkInputs(itemsOf(options), answers), play, {
     settles: {
@@ -226,7 +220,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     close: {
       statement: 'close resolves in its time, if one is given, and may be called again and at the same time.',
-      check: async ({ clock, close, hang }, { seed }) => {
+      check: async ({ clock, close, hang, stop }, { seed }) => {
         const limit = seed % 3 === 1 ? {} : { timeout: seed % 5_000 }
         if (seed % 3 === 2) hang()
         const once = (): Promise<void> => {
@@ -234,7 +228,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           holds(isPromiseLike(closing), 'close({ timeout }) must answer a Promise')
           return closing
         }
-        await clock.run(Promise.all([once(), once()]), { timeout, ...limit })
+        await clock.run(Promise.all([once(), once()]), { timeout, ...limit }).finally(stop)
         await clock.run(once(), { timeout, ...limit })
       },
     },
@@ -243,7 +237,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       situations: ['a request was sent'],
       check: (trace, _, { reach }) => {
         holds(trace.early === 0, 'a request was sent before a delivery was subscribed')
-        for (const { verdict, calls } of aloneIn(trace)) {
+        for (const { verdict, calls } of trace.judged()) {
           if (calls.length > 0) reach('a request was sent')
           else holds(!isNewSuccess(verdict), 'a subscription was delivered without a request')
         }
@@ -253,8 +247,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       statement: 'An item is delivered if the receiver accepted it with a 2xx, and only then.',
       situations: ['delivered', 'not accepted'],
       check: (trace, _, run) => {
-        holdsMeant(trace, 'delivered', run)
-        for (const one of aloneIn(trace)) {
+        holdsMeant(trace.judged(), 'delivered', run)
+        for (const one of trace.judged()) {
           if (one.calls.some(wasTaken)) continue
           run.reach('not accepted')
           holds(isLeft(one.verdict) || (one.isRepeat && !isNewSuccess(one.verdict)), conflict(one))
@@ -264,19 +258,35 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     'failed-is-retryable': {
       statement: 'After a 5xx, a 429, a timeout or a fault of the network the item may be tried again.',
       situations: ['retryable'],
-      check: (trace, _, run) => holdsMeant(trace, 'retryable', run),
+      check: (trace, _, run) => holdsMeant(trace.judged(), 'retryable', run),
     },
     'refused-is-final': {
-      statement: 'A 4xx is final, except 429; for 408 and 425 the sink may decide.',
+      statement: 'A 4xx is final, except 429; 408 and 425 may be. No other delivery makes an item final.',
       situations: ['refused'],
-      check: (trace, _, run) => holdsMeant(trace, 'refused', run),
+      check: async ({ judged, periods, items, carriesAny }, input, run) => {
+        holdsMeant(judged(), 'refused', run)
+        for (const { deliveries, calls } of periods)
+          for (const delivery of deliveries) {
+            const verdict = verdictIn(delivery)
+            const one = items[delivery.item]
+            if (!one || !verdict || meaningOfVerdict(verdict) !== 'refused' || isLate(delivery)) continue
+            const own = calls.filter((call) => carriesItem(call, one.item))
+            const finals = calls.filter(({ meaning }) => meaning === 'refused' || meaning === 'failed')
+            if (finals.some((call) => own.includes(call) || !carriesAny(call))) continue
+            const isOfItem = own.length === 0 && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
+            holds(
+              isOfItem,
+              `${one.before} of ${String(deliveries.length)} deliveries is given up: ${conflict({ verdict, calls: own })}`,
+            )
+          }
+      },
     },
     'retry-after': {
       statement:
         'A Retry-After, seconds or a date, becomes notBefore, or a second later; an hour may stand for more.',
       situations: ['asked to wait'],
       check: (trace, _, { reach }) => {
-        for (const one of aloneIn(trace)) {
+        for (const one of trace.judged()) {
           const last = one.calls.at(-1)
           const answeredAt = trace.clock.now() - trace.clock.monotonic() + (last?.endedAt ?? 0)
           const wait = last && waitOf(answerTo(last)?.headers['retry-after'], answeredAt)
@@ -307,7 +317,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
             reach('delivered')
             const accepted = period.calls.filter(wasTaken)
-            const isSent = accepted.some(({ request: r }) => r.unread ?? carries?.(r, one.item) ?? true)
+            const isSent = accepted.some((call) => carriesItem(call, one.item))
             const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
             const way = 'if it does in a form of its own, give { carries }'
             holds(isSent, `no accepted request carries ${one.before}: ${sent}; ${way}`)
@@ -320,17 +330,14 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       statement:
         'After cancels and failures, an item is delivered over a healthy network if a new sink delivers it.',
       situations: ['others were cancelled', 'others failed'],
-      check: async (trace, given, { reach }) => {
+      check: async (trace, input, { reach }) => {
         for (const each of trace.periods.flatMap(({ deliveries }) => deliveries)) {
           if (each.isCancelled) reach('others were cancelled')
           if (verdictIn(each)?._tag === 'Left') reach('others failed')
         }
         const verdict = await trace.alone()
         if (verdict?._tag === 'Right') return
-        const [first] = given.steps
-        const steps = first ? [{ ...first, ...plainStep }] : []
-        const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
-        const fresh = periods[0]?.deliveries.map(verdictIn)[0]
+        const fresh = await freshVerdict(input, 0)
         const had = verdict === undefined ? 'no verdict' : JSON.stringify(verdict)
         holds(fresh?._tag !== 'Right', `a delivery over a healthy network had ${had}`)
       },

@@ -1,17 +1,19 @@
 import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import * as RA from 'fp-ts/lib/ReadonlyArray.js'
-import { isObservable, Subject, takeUntil, throwError, type Observable } from 'rxjs'
+import { isObservable, Subject, takeUntil, throwError, type Observable, type Subscription } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
-import { isVerdict, refused, retryable, type Verdict } from '../../core/failure.ts'
+import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
+import { refused, retryable } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
-import { faultPlayer, healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
+import { meaningOf, statusTable, type StatusTable } from '../../sink/status.ts'
+import { effectOf, faultPlayer, healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import type { Reply } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
@@ -62,7 +64,7 @@ interface SinkStep<out A> {
   readonly item: A
   /** From the start of the one before it; null: when all before it are over. */
   readonly wait: number | null
-  /** From its start to its cancel; `verdict`: from within its verdict, as by take(1); null: none. */
+  /** From its start to its cancel, 0: at once; `verdict`: within its verdict, as by take(1); null: none. */
   readonly cancel: number | 'verdict' | null
   /** It is subscribed once more from within this moment. */
   readonly again: 'verdict' | 'complete' | null
@@ -150,7 +152,31 @@ export interface Period {
   readonly deliveries: ReadonlyArray<Delivery>
   readonly endedAt: number
   /** Requests until the next period. */
-  readonly calls: ReadonlyArray<NetworkCall>
+  readonly calls: ReadonlyArray<NetworkCall & { readonly meaning: Meaning }>
+}
+
+/** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
+export type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
+
+/** The answer that a request got; undefined if it got none. */
+export const answerTo = ({ ended, fault }: NetworkCall) => {
+  const effect = effectOf(fault, 'http://receiver.test/')
+  return ended === 'answered' && effect.what === 'answer' ? effect : undefined
+}
+
+const meaningOfCall = (statuses: StatusTable, call: NetworkCall): Meaning => {
+  const answer = answerTo(call)
+  if (answer === undefined) return call.fault.do === 'tls' ? 'failed' : 'retryable'
+  const means = meaningOf(statuses, answer.status)
+  // A redirect, a 408 and a 425 are read in different ways.
+  if (means === 'redirect' || (means === 'retry' && [408, 425].includes(answer.status))) return 'failed'
+  return means === 'retry' ? 'retryable' : means
+}
+
+export const meaningOfVerdict = (verdict: Verdict): Meaning => {
+  if (verdict._tag === 'Right') return 'delivered'
+  if (!isRetryable(verdict.left)) return 'refused'
+  return earliestRetry(verdict.left) === Infinity ? 'failed' : 'retryable'
 }
 
 /** The readings of bytes: as text, unpacked, and with base64 parts decoded. */
@@ -193,7 +219,7 @@ const REST = 2 * 3_600_000
 export const playSink = async <A>(
   make: MakeSink<A>,
   { seed, script, steps }: SinkInput<A>,
-  timeout: number,
+  { timeout, statuses = statusTable }: { readonly timeout: number; readonly statuses?: StatusTable },
   log: Run['log'],
   given: Attempt = onlyAttempt,
 ) => {
@@ -212,6 +238,7 @@ export const playSink = async <A>(
     return { at, step, item, before: inspected(item), own, verdicts: verdictsOf(sink, item, own) }
   })
   const periods: Array<{ deliveries: Delivery[]; sent: number; endedAt: number }> = []
+  const subscriptions: Subscription[] = []
   let started = 0
   let open = 0
 
@@ -248,14 +275,18 @@ export const playSink = async <A>(
       if (what === step.cancel) cancel()
     }
     world.log(`${name} of ${before} starts`)
-    verdicts.pipe(takeUntil(cancels)).subscribe({
+    const subscription = verdicts.pipe(takeUntil(cancels)).subscribe({
       next: (verdict) => hear('verdict', verdict),
       complete: () => hear('complete'),
       error: (error: unknown) => hear('error', error),
     })
-    if (typeof step.cancel === 'number') clock.schedule(step.cancel, cancel)
+    subscriptions.push(subscription)
+    if (step.cancel === 0) cancel()
+    else if (typeof step.cancel === 'number') clock.schedule(step.cancel, cancel)
     return delivery
   }
+  /** Cancels all that still runs, such as a delivery with a timer of the machine. */
+  const stop = (): void => subscriptions.forEach((each) => each.unsubscribe())
   /** Delivers the first item again, alone, over a healthy network, much later. Answers its verdict. */
   const alone = async (): Promise<Verdict | undefined> => {
     const [first] = made
@@ -268,6 +299,7 @@ export const playSink = async <A>(
     // Asked for now: it may depend on what failed before.
     const { told } = start({ ...first, step, verdicts: verdictsOf(sink, first.item, first.own) }, true, over)
     await clock.run(ended, { timeout }).catch(() => undefined)
+    stop()
     return told.map(({ value }) => value).find(isVerdict)
   }
 
@@ -279,17 +311,21 @@ export const playSink = async <A>(
     start(one, false)
   }
   await clock.advance(2 * timeout)
+  const seen = periods.map((period, at): Period => {
+    const calls = network.calls.slice(period.sent, periods[at + 1]?.sent)
+    return { ...period, calls: calls.map((call) => ({ ...call, meaning: meaningOfCall(statuses, call) })) }
+  })
+  stop()
   return {
     clock,
     name: sink.name,
     close: (options: WaitOptions) => sink.close({ ...options, clock }),
     /** Requests before any delivery was subscribed. */
     early,
-    periods: periods.map((period, at): Period => {
-      return { ...period, calls: network.calls.slice(period.sent, periods[at + 1]?.sent) }
-    }),
+    periods: seen,
     items: made.map(({ item, before }) => ({ item, before, now: inspected(item) })),
     alone,
+    stop,
     /** Starts a delivery of each item, over a network that never answers. */
     hang: () => {
       fault = { do: 'silence' }

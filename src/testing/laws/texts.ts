@@ -21,7 +21,6 @@ export const id: fc.Arbitrary<string> = utf16Text.filter((each) => each !== '')
 /** A character of each size in JSON's UTF-8 bytes: `control` is written `\u0001`, and `quote` `\"`. */
 export const alphabets = { ascii: 'x', accent: 'é', han: '語', emoji: '😀', control: '\u0001', quote: '"' }
 
-/** A kind of characters. */
 export type Alphabet = keyof typeof alphabets
 
 /** A text of a size, as data: it shrinks at once, and prints in a line. */
@@ -59,7 +58,6 @@ export const sizedAround = (
     .map(([offset, drawn]) => ({ bytes: Math.max(0, limit + offset), alphabet: drawn }))
 }
 
-/** A command: its name and its data. */
 export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
 
 /**

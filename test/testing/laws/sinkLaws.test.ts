@@ -1,14 +1,18 @@
 /** What a developer reads when a sink is used or written wrongly. */
-import { right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { interval, NEVER, of, type Observable } from 'rxjs'
+import { interval, map, NEVER, of, type Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { sink, toScheduler, type Verdict } from '../../../src/index.ts'
+import { retryable, sink, systemClock, toScheduler, withTimeout } from '../../../src/index.ts'
+import type { HandlerContext, Verdict } from '../../../src/index.ts'
+import { statusTable, type StatusTable } from '../../../src/http/webhook.ts'
 import type { NetworkRequest } from '../../../src/testing/network.ts'
 import { moreBrokenSinks } from '../../support/brokenVersions.ts'
-import { broken, registerLaws, reportOf, sinkLaws } from '../../../src/testing/laws/index.ts'
-import { networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
+import { broken, checkLaws, layerLaws, pipelineLaws } from '../../../src/testing/laws/index.ts'
+import { registerLaws, reportOf, sinkLaws } from '../../../src/testing/laws/index.ts'
+import { changedSink, eventPipeline, type Events } from '../../../src/testing/laws/brokenParts.ts'
+import { carriesId, networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
 import { throwing } from '../../support/check.ts'
 
 /** What code without types may give in place of a part of a sink. */
@@ -81,3 +85,40 @@ it.each(mistakes)('sink/%s: %#', { timeout: 30_000 }, async (id, make, said) => 
 
 describe('a sink that compresses in a hold', () => registerLaws({ test: it }, sinkLaws(zipping(true))))
 describe('a form of its own', () => registerLaws({ test: it }, sinkLaws(inItsOwnForm, { carries })))
+
+/** It needs a token of another endpoint first. */
+const withToken: MakeSink<SinkItem> = ({ network, clock }) => {
+  let status = 0
+  const send = async (item: SinkItem, { signal, attempt }: HandlerContext) => {
+    if (status !== 200) status = (await network.request({ url: 'http://auth.test/', signal })).status
+    if (status !== 200 || clock.now() >= attempt.until) return left(retryable('token'))
+    return network.request({ body: JSON.stringify(item), signal })
+  }
+  return sink('with a token', send, { timeout: 5_000 })
+}
+describe('two endpoints', () => registerLaws({ test: it }, sinkLaws(withToken, { carries: carriesId })))
+
+const known = changedSink((delivery) =>
+  delivery.pipe(map((each) => (JSON.stringify(each).includes('409') ? right({ sink: 'known' }) : each))),
+)
+const statuses: StatusTable = [{ from: 409, to: 409, means: 'delivered' }, ...statusTable]
+describe('statuses of its own', () => registerLaws({ test: it }, sinkLaws(known, { statuses })))
+
+const misused: ReadonlyArray<readonly [check: () => Promise<unknown>, said: string]> = [
+  [
+    async () => checkLaws(layerLaws(untyped(withTimeout({ timeout: 1_000 })))),
+    'give a function that answers the',
+  ],
+  [async () => checkLaws(pipelineLaws(untyped(() => undefined))), 'give an Observable back, got undefined'],
+  [async () => registerLaws(untyped(it), sinkLaws(known)), 'give { test }: registerLaws({ test }, laws)'],
+]
+it.each(misused)('names a mistake of use: %#', (check, said) => expect(check()).rejects.toThrow(said))
+
+it('a pipeline that forgot the clock of its world is asked for it, and leaves no timer', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const before = timers()
+  const clock = untyped(systemClock)
+  const onMachine: Events = (source$, inner, world) => eventPipeline(source$, inner, { ...world, clock })
+  await expect(checkLaws(pipelineLaws(onMachine), { seed: 1 })).rejects.toThrow('take the clock of its world')
+  expect(timers()).toBeLessThanOrEqual(before)
+})
