@@ -60,7 +60,6 @@ const holdsOneVerdict = ({ told }: Delivery): void => {
   holds(['', 'verdict', 'verdict, complete'].includes(order), `it told: ${order}`)
 }
 
-/** One that is aborted at its start is no request. */
 const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
   for (const { startedAt, endedAt: last = Infinity } of calls)
     holds(
