@@ -312,9 +312,7 @@ export const playSink = async <A>(
   }
   await clock.advance(2 * timeout)
   const seen = periods.map((period, at): Period => {
-    const sent = network.calls.slice(period.sent, periods[at + 1]?.sent)
-    // One that is aborted at its start is no request.
-    const calls = sent.filter((each) => each.ended !== 'cancelled' || each.endedAt !== each.startedAt)
+    const calls = network.calls.slice(period.sent, periods[at + 1]?.sent)
     return { ...period, calls: calls.map((call) => ({ ...call, meaning: meaningOfCall(statuses, call) })) }
   })
   stop()
