@@ -195,7 +195,6 @@ const playOutbox = async (
     return entries.flatMap((entry) => due.get(entryNumber(entry)) ?? [])
   }
 
-  /** Takes a command. Each step takes those of its name. */
   const play = async (command: OutboxCommand): Promise<void> => {
     const start = clock.monotonic()
     await (steps[command.do] as (each: OutboxCommand) => Awaitable<void>)(command)

@@ -270,14 +270,13 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const verdict = verdictIn(delivery)
             const one = items[delivery.item]
             if (!one || !verdict || meaningOfVerdict(verdict) !== 'refused' || isLate(delivery)) continue
-            const own = calls.filter((call) => carriesItem(call, one.item))
-            const finals = calls.filter(({ meaning }) => meaning === 'refused' || meaning === 'failed')
-            if (finals.some((call) => own.includes(call) || !carriesAny(call))) continue
-            const isOfItem = own.length === 0 && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
-            holds(
-              isOfItem,
-              `${one.before} of ${String(deliveries.length)} deliveries is given up: ${conflict({ verdict, calls: own })}`,
-            )
+            const own = calls.filter((call) => carriesItem(call, one.item) || !carriesAny(call))
+            // A failure is judged alone.
+            if (own.some(({ meaning }) => meaning !== 'delivered')) continue
+            const isUnsent = !own.some((call) => carriesItem(call, one.item))
+            const isOfItem = isUnsent && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
+            const found = `${String(deliveries.length)} deliveries ran, ${one.before} was given up: `
+            holds(isOfItem, found + conflict({ verdict, calls: own }))
           }
       },
     },
@@ -306,9 +305,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
         for (const period of periods) {
           const own = new Set(period.deliveries.map(({ item }) => items[item]?.before))
           for (const { item, before } of items)
-            for (const { request } of own.has(before) ? [] : period.calls)
+            for (const { request, ended, startedAt, endedAt } of own.has(before) ? [] : period.calls)
               holds(
-                carries?.(request, item) !== true,
+                carries?.(request, item) !== true || (ended === 'cancelled' && startedAt === endedAt),
                 `${shownRequest(request)} carries ${before}, which is not delivered now`,
               )
           for (const delivery of period.deliveries) {
