@@ -7,7 +7,7 @@ import { memoryOutbox } from '../src/outbox/memoryOutbox.ts'
 import { busy, event, open as openClient } from './client/virtual.ts'
 import { ask, open } from './collector/kit.ts'
 import { openOver, track } from './destination/virtual.ts'
-import { livingBytes } from './support/check.ts'
+import { livingBytes, throwing } from './support/check.ts'
 
 /** The turns of the event loop that others have, if each look at the machine's clock is 16 ms later. */
 const turnsDuring = async (work: () => Promise<unknown>): Promise<number> => {
@@ -44,9 +44,7 @@ it('a long queue of a sink that answers at once gives other work its turn', asyn
 })
 
 it('calls of persisted() that wait cost the same, however many messages wait', async () => {
-  const enqueue = (): never => {
-    throw new Error('the disk is full')
-  }
+  const enqueue = throwing('the disk is full')
   const outbox = { ...memoryOutbox<Message>(), keeps: () => true, enqueue }
   const { client } = openClient({ outbox }, () => ({ verdict: busy }))
   const before = await livingBytes()

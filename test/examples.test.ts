@@ -110,9 +110,7 @@ describe('links between the pages', () => {
       .map(([, link = '']) => link)
       .filter((link) => !/^[a-z]+:/.test(link))
 
-  test.each(pages)('%s', (page) => {
-    expect(linksOf(page).filter((link) => isDead(page, link))).toEqual([])
-  })
+  test.each(pages)('%s', (page) => expect(linksOf(page).filter((link) => isDead(page, link))).toEqual([]))
 
   test('a dead link is found', () => {
     for (const to of ['docs/none.md', 'docs/cli.md#none', '#none']) expect(isDead('README.md', to)).toBe(true)

@@ -96,8 +96,7 @@ const compilerOptions: ts.CompilerOptions = {
   noEmit: true,
 }
 
-const sorted = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
+const sorted = (names: ReadonlyArray<string>) => [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
 
 /** Names that begin alike stand in one line, so that a change shows in few. */
 const byLetter = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -217,10 +216,9 @@ describe('the packed package', () => {
   test('holds no code that no entry and no command loads, and no types of a file that is gone', () => {
     const starts = [...entries.map(({ code }) => code), ...Object.values(manifest.bin)]
     const loaded = new Set(starts.map((path) => posix.normalize(path)))
+    const specifier = /(?:from|import\()\s*"(\.[^"]+)"/g
     for (const path of loaded)
-      for (const [, to = ''] of readFileSync(`${installed}/${path}`, 'utf8').matchAll(
-        /(?:from|import\()\s*"(\.[^"]+)"/g,
-      ))
+      for (const [, to = ''] of readFileSync(`${installed}/${path}`, 'utf8').matchAll(specifier))
         loaded.add(posix.join(posix.dirname(path), to))
     const files = readdirSync(`${installed}/dist`, { recursive: true, encoding: 'utf8' })
     expect(files.filter((file) => file.endsWith('.js') && !loaded.has(`dist/${file}`))).toEqual([])
@@ -347,9 +345,8 @@ describe('the published names', () => {
 
   test('stand as code on some page', () => {
     const pages = readdirSync(`${root}docs`).filter((file) => file.endsWith('.md'))
-    const texts = ['README.md', ...pages.map((file) => `docs/${file}`)].map((page) =>
-      readFileSync(root + page, 'utf8'),
-    )
+    const paths = ['README.md', ...pages.map((file) => `docs/${file}`)]
+    const texts = paths.map((path) => readFileSync(root + path, 'utf8'))
     const code = texts.flatMap((text) => text.match(/^```[^]*?^```|`[^`\n]+`/gm) ?? []).join('\n')
     const isNamed = (name: string): boolean =>
       new RegExp(`(?<![\\w$])${name.replaceAll(/[.$]/g, '\\$&')}(?![\\w$])`).test(code)

@@ -21,11 +21,9 @@ it('posts batches of the size that was asked for, in order, with the key, and ac
   expect(receiver.received.map(({ path, headers }) => [path, headers['authorization']])).toEqual(
     Array.from({ length: 3 }, () => ['/v1/batch', `Basic ${Buffer.from('wk-1:').toString('base64')}`]),
   )
-  expect(linesOf(steady(stdout))).toEqual(
-    [0, 1, 2, 3, 4, 5, 6].map(
-      (at) => `delivered  line ${at + 1}    track    e${at}  http://127.0.0.1:PORT/v1/batch 200`,
-    ),
-  )
+  const shown = (at: number) =>
+    `delivered  line ${at + 1}    track    e${at}  http://127.0.0.1:PORT/v1/batch 200`
+  expect(linesOf(steady(stdout))).toEqual([0, 1, 2, 3, 4, 5, 6].map(shown))
   expect(linesOf(steady(stderr))).toEqual([
     expect.stringContaining('refused    line 8'),
     'headrace: http://127.0.0.1:PORT/v1/batch  3 attempts succeeded, 0 failed',

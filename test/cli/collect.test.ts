@@ -1,17 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import {
-  configFile,
-  failing,
-  headrace,
-  linesOf,
-  receiverOf,
-  recordsOf,
-  scratch,
-  start,
-  steady,
-} from './inProcess.ts'
+import { configFile, failing, headrace, linesOf, receiverOf } from './inProcess.ts'
+import { recordsOf, scratch, start, steady } from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname

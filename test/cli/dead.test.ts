@@ -35,8 +35,7 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   expect(recordsOf(some.stdout)).toMatchObject([
     { v: 1, t: 'dead', id: '2', outcome: 'rejected', n: 1, call: { type: 'identify', userId: 'u1' } },
   ])
-  const found = async (...flags: ReadonlyArray<string>) =>
-    linesOf((await dead(path, 'ls', ...flags)).stdout).length
+  const found = async (...flags: string[]) => linesOf((await dead(path, 'ls', ...flags)).stdout).length
   expect([await found('--reason', 'rejected'), await found('--reason', 'status')]).toEqual([2, 2])
   expect([await found('--reason', 'expired'), await found('--since', '2999-01-01T00:00:00Z')]).toEqual([0, 0])
 

@@ -84,9 +84,7 @@ export const start = (args: ReadonlyArray<string>, given: Surroundings = {}) => 
     exit: (code) => exits.push(code),
   })
   stdin.on('error', () => undefined)
-  const signal = (name: (typeof SIGNALS)[number] = 'SIGINT'): void => {
-    signals.emit(name)
-  }
+  const signal = (name: (typeof SIGNALS)[number] = 'SIGINT') => signals.emit(name)
   const ended = runCommand(args, host).then(async (code) => {
     // The last lines are read a turn later.
     await new Promise((resolve) => setImmediate(resolve))

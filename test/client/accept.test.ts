@@ -64,9 +64,7 @@ it('waitUntil receives a promise for each accepted call, which resolves when all
   world.client.track(event('a'))
   expect(given).toHaveLength(2)
   let done = false
-  void given[0]?.then(() => {
-    done = true
-  })
+  void given[0]?.then(() => (done = true))
   await world.clock.advance(5_009)
   expect([done, world.requests()]).toEqual([false, ['5000 a,b']])
   await world.clock.advance(1)

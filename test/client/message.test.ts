@@ -100,9 +100,7 @@ describe('what a client sends', () => {
 })
 
 describe('what a client refuses, before anything is queued', () => {
-  const faults: ReadonlyArray<
-    readonly [string, (client: Client) => ReturnType<Client['send']>, ReadonlyArray<string>]
-  > = [
+  const faults: ReadonlyArray<readonly [string, (client: Client) => ReturnType<Client['send']>, string[]]> = [
     ['2: an alias without both ids', ({ alias }) => alias(anything({})), ['previousId', 'userId']],
     ['3: a track without an event', ({ track }) => track(anything({ userId: 'u' })), ['event']],
     ['3: a page without a userId', ({ page }) => page(anything({ anonymousId: 'a' })), ['userId']],

@@ -127,17 +127,15 @@ describe('a full destination', () => {
     expect(world.ended().slice(3)).toEqual(['Delivered m1 at B', 'Delivered m2 at B'])
   })
 
-  it.each([{ maxCount: 1 }, { maxBytes: 600 }])(
-    'refuses the whole request with whenFull: refuse and %j',
-    async (bound) => {
-      const world = start(() => ({ ...bound, whenFull: 'refuse' }), 1_000)
-      expect((await postTracks(world.collector, 'm1')).status).toBe(200)
-      const response = await postTracks(world.collector, 'm2')
-      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
-      expect(await response.text()).toContain('there is no room: try again later')
-      expect(world.collector.stats()).toMatchObject({ accepted: 1, refused: 1, reasons: { Full: 1 } })
-    },
-  )
+  const bounds = [{ maxCount: 1 }, { maxBytes: 600 }]
+  it.each(bounds)('refuses the whole request with whenFull: refuse and %j', async (bound) => {
+    const world = start(() => ({ ...bound, whenFull: 'refuse' }), 1_000)
+    expect((await postTracks(world.collector, 'm1')).status).toBe(200)
+    const response = await postTracks(world.collector, 'm2')
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
+    expect(await response.text()).toContain('there is no room: try again later')
+    expect(world.collector.stats()).toMatchObject({ accepted: 1, refused: 1, reasons: { Full: 1 } })
+  })
 })
 
 it('a collector logs refusals and unknown keys', async () => {

@@ -7,9 +7,7 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 const world = () => {
   const clock = virtualClock({ start: 1_000 })
   const log: string[] = []
-  const say = (what: unknown): void => {
-    log.push(`${String(clock.monotonic())} ${String(what)}`)
-  }
+  const say = (what: unknown) => log.push(`${clock.monotonic()} ${String(what)}`)
   return { clock, scheduler: toScheduler(clock), log, say }
 }
 

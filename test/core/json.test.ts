@@ -5,8 +5,7 @@ import { jsonFault } from '../../src/core/json.ts'
 import { same } from '../support/check.ts'
 import { character } from '../../src/testing/laws/texts.ts'
 
-const isJson = (text: string): boolean =>
-  valueOr<unknown, undefined>(undefined, () => JSON.parse(text)) !== undefined
+const isJson = (text: string) => valueOr<unknown, undefined>(undefined, () => JSON.parse(text)) !== undefined
 
 const valid = fc.oneof(
   fc.json({ maxDepth: 4 }),

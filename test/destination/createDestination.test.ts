@@ -7,6 +7,7 @@ import type { Payload } from '../../src/index.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { anyEvent } from '../../src/testing/laws/index.ts'
+import { throwing } from '../support/check.ts'
 import { mutated } from '../support/mutated.ts'
 import { busy, gone, open, track, yes, type Answer } from './virtual.ts'
 
@@ -170,9 +171,7 @@ it('an attempt that outlives its deadline is reported with the time', async () =
 })
 
 it('send answers Invalid if newId throws', async () => {
-  const newId = (): never => {
-    throw new Error('no ids today')
-  }
+  const newId = throwing('no ids today')
   const { destination } = open([() => ({ verdict: yes })], { newId })
   const { messageId, ...without } = track('m1')
   expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })

@@ -148,9 +148,7 @@ const play = async (ops: Acknowledging, asked: World) => {
     const batches$ = parts$.pipe(ops.batch({ sizeOf, maxCount, maxDelay: 5, clock }))
     return batches$.pipe(ops.deliver<Part | ItemBatch<Part>>(target, options))
   }
-  const end = (how: string) => (): void => {
-    seen.end = { how, open: readAt.length - settled.size }
-  }
+  const end = (how: string) => () => (seen.end = { how, open: readAt.length - settled.size })
   const isGone = ({ id }: Message): boolean => messages[id]?.isGone === true && settled.add(id).has(id)
   const calls = { ack: answer('ack'), reject: answer('reject'), nak: answer('nak'), lost: isGone }
   const extend = ({ id }: Message): unknown => extended.push([id, clock.now()])

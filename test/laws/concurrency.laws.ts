@@ -61,9 +61,8 @@ export const concurrencyLaws = lawTable(
     },
     'C2 first in, first out, for each key': ({ ran }, world) => {
       for (const queue of QUEUES) {
-        const starts = ran.flatMap((one) =>
-          queueOf(one.item, world) === queue && one.started ? [one.started.order] : [],
-        )
+        const own = ran.filter((one) => queueOf(one.item, world) === queue)
+        const starts = own.flatMap(({ started }) => (started ? [started.order] : []))
         holds(!starts.some((order, n) => order < (starts[n - 1] ?? 0)), 'one passed another')
       }
     },

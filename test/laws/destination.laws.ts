@@ -39,11 +39,9 @@ const sourceFails = false
 
 describe('a destination', () => registerLaws({ test }, pipelineLaws(through({}), { sourceFails })))
 
-describe('a destination in order', () =>
-  registerLaws(
-    { test },
-    pipelineLaws(through({ orderBy: (event) => event.userId ?? '' }), { keyOf, sourceFails }),
-  ))
+const inOrder = through({ orderBy: (event) => event.userId ?? '' })
+const orderLaws = pipelineLaws(inOrder, { keyOf, sourceFails })
+describe('a destination in order', () => registerLaws({ test }, orderLaws))
 
 // What the published laws do not see.
 

@@ -61,14 +61,12 @@ const ofEach = (names: string, values: fc.Arbitrary<unknown>) =>
 const anyText = fc.constantFrom('x', '', undefined, null, 7, {})
 const anyValue = fc.constantFrom('x', 7, true, { model: 'm' }, { model: 5, name: null }, Number.NaN)
 const data = fc.record(ofEach('url title device os All other', anyValue), { requiredKeys: [] })
+const dataOrNone = fc.oneof(fc.constantFrom(undefined, null, 'x', []), data)
 const careless = fc.record(
   {
     type: fc.constantFrom('page', 'screen', 'identify', 'track', 'alias', 'group', 'delete', 'sold', 5),
     ...ofEach('userId anonymousId previousId groupId event name category messageId timestamp', anyText),
-    ...ofEach(
-      'properties traits context integrations',
-      fc.oneof(fc.constantFrom(undefined, null, 'x', []), data),
-    ),
+    ...ofEach('properties traits context integrations', dataOrNone),
   },
   { requiredKeys: ['type'] },
 )

@@ -49,8 +49,7 @@ export type MakeDedupe = (window: number, maxCount: number) => Wrap
 
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), steps)
 
-const isDuplicate = (verdict: Verdict | undefined): boolean =>
-  verdict?._tag === 'Right' && verdict.right.duplicate === true
+const isDuplicate = (said: Verdict | undefined) => said?._tag === 'Right' && said.right.duplicate === true
 
 export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
   law('D1 of one key at most one is in flight, and none is left', dedupes, async ([window, script]) => {

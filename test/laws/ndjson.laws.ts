@@ -69,9 +69,8 @@ const chunksOf = async function* (bytes: Buffer, file: File, mayBeText: boolean)
     else {
       const chunk = Uint8Array.from(bytes.subarray(from, to))
       const ascii = chunk.every((byte) => byte < 0x80)
-      yield mayBeText && ascii && (strings[i % strings.length] ?? false)
-        ? Buffer.from(chunk).toString('latin1')
-        : chunk
+      const isText = mayBeText && ascii && (strings[i % strings.length] ?? false)
+      yield isText ? Buffer.from(chunk).toString('latin1') : chunk
       chunk.fill(0x58)
     }
     from = to

@@ -13,13 +13,10 @@ import type { PipelineWorld } from '../../src/testing/laws/index.ts'
 describe('events one by one', () => registerLaws({ test }, pipelineLaws<Payload<Event>>(eventPipeline)))
 
 describe('events that are tried once', () => {
+  const retry = limitRetries(0)
   const once = pipelineLaws<Payload<Event>>(
     (source$, sink, { clock, random }) =>
-      source$.pipe(
-        validate(Event),
-        encode(toWebhookBody),
-        deliver(sink, { clock, random, retry: limitRetries(0) }),
-      ),
+      source$.pipe(validate(Event), encode(toWebhookBody), deliver(sink, { clock, random, retry })),
     { retries: false },
   )
   registerLaws({ test }, once)
@@ -55,8 +52,6 @@ const combined: Readonly<
 }
 
 describe.each(Object.entries(combined))('events to %s', (_, make) => {
-  const laws = pipelineLaws<Payload<Event>>((source$, sink, world) =>
-    eventPipeline(source$, make(sink, world), world),
-  )
+  const laws = pipelineLaws<Payload<Event>>((in$, sink, env) => eventPipeline(in$, make(sink, env), env))
   registerLaws({ test }, laws)
 })

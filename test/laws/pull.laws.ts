@@ -100,9 +100,7 @@ const play = async (make: MakePull, asked: World) => {
       return seen.pulled - 1
     },
     over: () => void (seen.over = true),
-    returned: () => {
-      seen.returned++
-    },
+    returned: () => seen.returned++,
   })
   const pipeline = pipelineOf(asked, clock, (change) => void (seen.depth += change))
   const finish = (how: 'complete' | 'error') => () => {

@@ -79,9 +79,7 @@ describe('batch', () => {
     [{ frame: { prefix: 1, suffix: '' } }, 'frame must be a frame'],
     [{ frame: { prefix: '', suffix: 1 } }, 'frame must be a frame'],
     [{ frame: { prefix: '' } }, 'frame must be a frame'],
-  ])('throws for %j when the pipeline is put together', (options, message) =>
-    expect(() => batch(options)).toThrow(message),
-  )
+  ])('throws for %j when the pipeline is put together', (bad, why) => expect(() => batch(bad)).toThrow(why))
 
   it.each<[unknown, string]>([
     ['x', 'expected a payload, got a string: put encode() first, or give sizeOf'],

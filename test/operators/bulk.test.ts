@@ -73,9 +73,8 @@ describe('deliver with a batch', () => {
   })
 
   it('reports a PartlyFailed of another length, and retries all', () => {
-    const { clock, give, events, sent } = play({}, (_, number) =>
-      number === 1 ? left(partlyFailed([yes, busy])) : yes,
-    )
+    const tooShort = left(partlyFailed([yes, busy]))
+    const { clock, give, events, sent } = play({}, (_, number) => (number === 1 ? tooShort : yes))
     give('a', 'b', 'c')
     clock.tick(60_000)
     const words = 'PartlyFailed has 2 members for 3 items: give one Either for each item, in order'
@@ -90,9 +89,8 @@ describe('deliver with a batch', () => {
     const progress = { attempts: 1, lastFailure: retryable('busy') }
     const started = [now - 200, now - 300, now - 100]
     const leased = await outbox.lease(0, { count: 3, retries: 0 })
-    await outbox.nack(
-      leased.map((entry, at) => ({ entry: { ...entry, firstAttemptAt: started[at], progress }, due: 0 })),
-    )
+    const tried = leased.map((entry, at) => ({ ...entry, firstAttemptAt: started[at], progress }))
+    await outbox.nack(tried.map((entry) => ({ entry, due: 0 })))
     const { clock, sink, sent } = play({ outbox, retry: both(exponential(), deadline(10_000)) })
     clock.tick(1)
     expect(sent()).toEqual(['0 a,b,c'])
@@ -128,10 +126,7 @@ describe('deliver with a batch', () => {
 describe('several bulk sinks', () => {
   const taken = (sink: string): Verdict => right({ sink })
   /** What each sink got, and how the items ended. */
-  const combined = (
-    combine: typeof toAll,
-    ...replies: ReadonlyArray<(item: string, number: number) => Verdict>
-  ) => {
+  const combined = (combine: typeof toAll, ...replies: Array<(item: string, number: number) => Verdict>) => {
     const clock = virtualClock()
     const got: string[] = []
     const sinks = replies.map((reply, at) => ({

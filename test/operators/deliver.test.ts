@@ -82,16 +82,13 @@ describe('deliver', () => {
       readonly id: string
       readonly total: number
     }
+    type Ends = Observable<Invalid | Refusal | Outcome<Order>>
     const byId: Sink<{ readonly id: string }> = { name: 'byId', deliver: () => of(yes), close: nothing }
     const source: Observable<Either<Invalid, Order>> = of(right({ id: '1', total: 2 }))
-    expectTypeOf(source.pipe(deliver(byId))).toEqualTypeOf<Observable<Invalid | Refusal | Outcome<Order>>>()
-    expectTypeOf(source.pipe(deliver(byId, { outbox: memoryOutbox<Order>() }))).toEqualTypeOf<
-      Observable<Invalid | Refusal | Outcome<Order>>
-    >()
+    expectTypeOf(source.pipe(deliver(byId))).toEqualTypeOf<Ends>()
+    expectTypeOf(source.pipe(deliver(byId, { outbox: memoryOutbox<Order>() }))).toEqualTypeOf<Ends>()
     const perhaps: { readonly outbox?: Outbox<Order> } = {}
-    expectTypeOf(source.pipe(deliver(byId, perhaps))).toEqualTypeOf<
-      Observable<Invalid | Refusal | Outcome<Order>>
-    >()
+    expectTypeOf(source.pipe(deliver(byId, perhaps))).toEqualTypeOf<Ends>()
     const numbers: Observable<Either<never, number>> = of(right(1))
     // @ts-expect-error a sink for orders takes no numbers
     numbers.pipe(deliver(byId))

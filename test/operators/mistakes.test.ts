@@ -71,8 +71,7 @@ const operators: ReadonlyArray<readonly [string, unknown]> = [
 test.each(operators)('%s: plain values are a TypeError that names the operator', async (name, operator) => {
   const through = operator as (source: Observable<unknown>) => Observable<unknown>
   const said = new RegExp(`^TypeError: ${name}: expected an Either, got .*: put validate\\(\\) or lift\\(\\)`)
-  for (const value of [5, null, undefined, {}, 'text'])
-    expect(await errorOf(through(of(value)))).toMatch(said)
+  for (const each of [5, null, undefined, {}, 'text']) expect(await errorOf(through(of(each)))).toMatch(said)
 })
 
 const PROMISE = 'answered a promise: use enrich, which waits for it'

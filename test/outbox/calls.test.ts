@@ -89,9 +89,8 @@ it('by the clock of the machine the results of a turn are one list, each from it
     await inner.ack(list)
   }
   const answers = root.sink<number>('answers', () => new Promise((resolve) => setImmediate(resolve)))
-  const delivered = from([1, 2, 3, 4, 5].map((n) => right(n))).pipe(
-    root.deliver(answers, { outbox: { ...inner, ack } }),
-  )
+  const outbox = { ...inner, ack }
+  const delivered = from([1, 2, 3, 4, 5].map((n) => right(n))).pipe(root.deliver(answers, { outbox }))
   await lastValueFrom(delivered, { defaultValue: undefined })
   expect(lists).toEqual([1, 4])
 })

@@ -9,9 +9,7 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
   let transactions = 0
   const meta = {
     get: (key: string) => (key === COUNTERS_KEY ? onDisk : undefined),
-    putSync: (_: string, text: string) => {
-      onDisk = text
-    },
+    putSync: (_: string, text: string) => (onDisk = text),
   }
   const childTransaction = async (change: () => void): Promise<void> => {
     const before = onDisk

@@ -8,8 +8,7 @@ import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { open, data, faultOf, all, yes, no } from './lmdbKit.ts'
 
-const some = (count: number): ReadonlyArray<string> =>
-  Array.from({ length: count }, (_, at) => `item ${String(at)}`)
+const some = (count: number) => Array.from({ length: count }, (_, at) => `item ${String(at)}`)
 
 /** The transactions so far: the number in the newer of the two meta pages. */
 const transactions = (path: string): number => {
@@ -88,9 +87,8 @@ describe('bookmarks', () => {
     const names = ['in', ' ', '\0', '\ud800', '😀', `/${'x'.repeat(5_000)}`]
     const path = newFolder()
     const outbox = open(path)
-    await Promise.all(
-      names.map(async (each, at) => outbox.enqueue(['a'], { bookmark: { name: each, value: String(at) } })),
-    )
+    const bookmarks = names.map((name, at) => ({ name, value: String(at) }))
+    await Promise.all(bookmarks.map(async (bookmark) => outbox.enqueue(['a'], { bookmark })))
     await outbox.close()
     const again = open(path)
     expect(names.map(again.bookmark)).toEqual(names.map((_, at) => String(at)))
@@ -152,9 +150,8 @@ describe('a folder', () => {
   it('is for this user alone, with all that is in it', async () => {
     const path = join(newFolder(), 'a', 'b')
     const outbox = open(path)
-    const modes = [path, join(path, 'data.mdb'), join(path, 'lock.mdb'), join(path, 'headrace.lock')].map(
-      (each) => (statSync(each).mode & 0o777).toString(8),
-    )
+    const paths = [path, join(path, 'data.mdb'), join(path, 'lock.mdb'), join(path, 'headrace.lock')]
+    const modes = paths.map((each) => (statSync(each).mode & 0o777).toString(8))
     expect(modes).toEqual(['700', '600', '600', '600'])
     await outbox.close()
   })

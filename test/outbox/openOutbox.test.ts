@@ -8,6 +8,7 @@ import { sink, systemClock } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { openOver, track } from '../destination/virtual.ts'
+import { throwing } from '../support/check.ts'
 
 const settings = { webhooks: [{ url: 'http://127.0.0.1:9/' }] }
 const collectorSettings = {
@@ -38,8 +39,7 @@ const clock = { ...systemClock, now: () => Date.now() }
 type Factory = ReturnType<typeof noting>['factory']
 const destinationWith = (outbox: Factory) => webhookDestination(settings, { ...quiet, clock, outbox })
 const clientWith = (outbox: Factory) => createClient('key', { ...quiet, clock, outbox })
-const collectorWith = (outbox: Factory) =>
-  createCollector(collectorSettings, { ...quiet, outbox: () => outbox })
+const collectorWith = (made: Factory) => createCollector(collectorSettings, { ...quiet, outbox: () => made })
 test.each([
   ['destination', destinationWith, [{ codec: storedEvents, clock }]],
   ['client', clientWith, [{ codec: storedMessages, clock }]],
@@ -74,9 +74,7 @@ test.each([
 })
 
 const rejects = () => Promise.reject(new Error('late'))
-const throws = () => {
-  throw new Error('no such queue')
-}
+const throws = throwing('no such queue')
 const early = (of: OutboxFactoryOptions<Message>) => {
   of.onCorrupt?.({ id: '1', raw: '' })
   return memoryOutbox()
@@ -110,9 +108,7 @@ it('closes the outbox of a promise that no caller will get', async () => {
 
 it('passes on a ConfigError of a factory', () => {
   const fault = new ConfigError('Invalid queue', [{ path: 'orderBy', message: 'is not kept by it' }])
-  const outbox = () => {
-    throw fault
-  }
+  const outbox = throwing(fault)
   const { message, faults } = fault
   expect(() => createClient('key', { ...quiet, outbox })).toThrow(errorWith({ message, faults }))
 })

@@ -61,14 +61,13 @@ describe('PostgreSQL', async () => {
   const eventually = (check: () => unknown) => expect.poll(check, { timeout: 20_000, interval: 20 })
 
   /** Each is done late by a worker that was ended by another; and the fence that keeps it from changing anything. */
-  const LATE: ReadonlyArray<readonly [string, number, boolean, (a: Opened, list: Leased) => Promise<void>]> =
-    [
-      ['acks', 0, false, async (a, list) => a.ack(list.map(ended))],
-      ['acks of a key', 0, true, async (a, list) => a.ack(list.map(ended))],
-      ['acks of dead letters', 1, false, async (a, list) => a.ack(list.map(failed))],
-      ['nacks', 2, false, async (a, list) => a.nack(list.map((entry) => ({ entry, due: 5 })))],
-      ['a close', 3, false, (a) => a.close()],
-    ]
+  const LATE: ReadonlyArray<readonly [string, number, boolean, (a: Opened, of: Leased) => Promise<void>]> = [
+    ['acks', 0, false, async (a, list) => a.ack(list.map(ended))],
+    ['acks of a key', 0, true, async (a, list) => a.ack(list.map(ended))],
+    ['acks of dead letters', 1, false, async (a, list) => a.ack(list.map(failed))],
+    ['nacks', 2, false, async (a, list) => a.nack(list.map((entry) => ({ entry, due: 5 })))],
+    ['a close', 3, false, (a) => a.close()],
+  ]
   describe.each(LATE)('%s that come late', (_, fence, isKeyed, act) => {
     /** A leases all, and its worker is ended as after a pause. B leases the same items. Answers if A changes them. */
     const changes = async (own: string): Promise<boolean> => {

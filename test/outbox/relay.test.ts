@@ -29,9 +29,7 @@ const setUp = (given: Setup) => {
   const { clock = virtualClock(), inFlight = 10, retryDelay = 60_000, store } = given
   const log: string[] = []
   const events: LogEvent[] = []
-  const note = (text: string): void => {
-    log.push(`${String(clock.monotonic())} ${text}`)
-  }
+  const note = (text: string) => log.push(`${String(clock.monotonic())} ${text}`)
   const inner = memoryOutbox<string>()
   const outbox = store?.(inner, clock) ?? inner
   const work = relay<string>({
@@ -56,10 +54,8 @@ const setUp = (given: Setup) => {
   const count = (word: 'start' | 'end'): number => log.filter((line) => line.includes(` ${word} `)).length
   return { clock, log, events, offer, count, work, outbox }
 }
-const aborted = (work: Relay<string>): Promise<ReadonlyArray<string>> =>
-  new Promise((resolve) => work.abort(resolve))
-const items = (prefix: string, count: number): string[] =>
-  Array.from({ length: count }, (_, n) => `${prefix} ${String(n)}`)
+const aborted = (work: Relay<string>) => new Promise<ReadonlyArray<string>>((resolve) => work.abort(resolve))
+const items = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix} ${n}`)
 
 describe('a store that takes a second to save a result', () => {
   const saving =

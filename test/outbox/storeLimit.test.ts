@@ -126,27 +126,25 @@ describe('a store that hangs', () => {
       }),
     ))
 
-  it.each([false, true])(
-    'gives each message one outcome at the close of a client (durable: %s)',
-    async (durable) => {
-      const memory = memoryOutbox<Message>()
-      // What it stores is in it before it answers, and it never answers.
-      const outbox = {
-        ...memory,
-        durable,
-        enqueue: (items: ReadonlyArray<Message>) => {
-          void memory.enqueue(items)
-          return never()
-        },
-      }
-      const { client, clock, ended } = openClient({ outbox }, () => ({ verdict: busy }))
-      client.track(event('a'))
-      const flushed = client.flush()
-      await machine.advance(0)
-      await clock.run(client.close({ timeout: 0 }))
-      await flushed
-      expect(ended()).toEqual(['Abandoned a'])
-      expect(client.stats()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
-    },
-  )
+  const both = [false, true]
+  it.each(both)('gives each message one outcome at the close of a client (durable: %s)', async (durable) => {
+    const memory = memoryOutbox<Message>()
+    // What it stores is in it before it answers, and it never answers.
+    const outbox = {
+      ...memory,
+      durable,
+      enqueue: (items: ReadonlyArray<Message>) => {
+        void memory.enqueue(items)
+        return never()
+      },
+    }
+    const { client, clock, ended } = openClient({ outbox }, () => ({ verdict: busy }))
+    client.track(event('a'))
+    const flushed = client.flush()
+    await machine.advance(0)
+    await clock.run(client.close({ timeout: 0 }))
+    await flushed
+    expect(ended()).toEqual(['Abandoned a'])
+    expect(client.stats()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
+  })
 })

@@ -58,9 +58,7 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
       if (before > 0) figures.repeated++
       offers.set(name, before + 1)
     },
-    acknowledged: (name: string): void => {
-      acknowledged.add(name)
-    },
+    acknowledged: (name: string) => acknowledged.add(name),
     isAcknowledged: (name: string): boolean => acknowledged.has(name),
     arrived: (place: string, name: string, id: string, body: string): void => {
       const found = known.get(`${place} ${name}`)
@@ -182,9 +180,7 @@ export const openReceiver = async (
     url: `http://127.0.0.1:${String(port)}/`,
     delivered: (count: number) => until(() => account.figures().delivered >= count),
     quiet: () => until(() => sockets.size === 0),
-    heal: (): void => {
-      isHealed = true
-    },
+    heal: () => (isHealed = true),
   }
 }
 

@@ -54,30 +54,27 @@ describe('a codec and its schema agree', () => {
     ['optional members', t.intersection([t.type({ a: t.string }), t.partial({ b: t.number })])],
   ]
 
-  it.each<Case>(codecs)(
-    '%s: ajv takes what it writes, and refuses what it refuses',
-    (_name, codec, values) => {
-      const valid = values ?? arbitraryFor<unknown>(codec)
-      const judge = judgeOf(codec)
-      // Ten times: a value costs less than a delivery.
-      const numRuns = codec === Event || codec === WireBody ? runs(10) : runs()
-      const written = (value: unknown): boolean => judge(plain(codec.encode(value))) || judge(plain(value))
-      fc.assert(
-        fc.property(valid, (value) => {
-          expect([codec.is(value), written(value)]).toEqual([true, true])
-        }),
-        { numRuns },
-      )
-      const overrides = values === undefined ? [] : [[codec, values] as const]
-      fc.assert(
-        fc.property(invalidFor(codec, { overrides }), ({ input }) => {
-          const value = plain(input)
-          expect([value, judge(value)]).toEqual([value, codec.is(value)])
-        }),
-        { numRuns },
-      )
-    },
-  )
+  it.each<Case>(codecs)('%s: ajv takes what it writes, and refuses what it refuses', (_, codec, values) => {
+    const valid = values ?? arbitraryFor<unknown>(codec)
+    const judge = judgeOf(codec)
+    // Ten times: a value costs less than a delivery.
+    const numRuns = codec === Event || codec === WireBody ? runs(10) : runs()
+    const written = (value: unknown): boolean => judge(plain(codec.encode(value))) || judge(plain(value))
+    fc.assert(
+      fc.property(valid, (value) => {
+        expect([codec.is(value), written(value)]).toEqual([true, true])
+      }),
+      { numRuns },
+    )
+    const overrides = values === undefined ? [] : [[codec, values] as const]
+    fc.assert(
+      fc.property(invalidFor(codec, { overrides }), ({ input }) => {
+        const value = plain(input)
+        expect([value, judge(value)]).toEqual([value, codec.is(value)])
+      }),
+      { numRuns },
+    )
+  })
 
   it('the bodies of events: WebhookBody has the schema of what it encodes', () => {
     expect(schemaOf(WebhookBody)).toEqual(schemaOf(WireBody))

@@ -4,17 +4,8 @@ import { Readable } from 'node:stream'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import {
-  deliver,
-  failover,
-  lift,
-  onlyAttempt,
-  partlyFailed,
-  refused,
-  retryable,
-  sink,
-} from '../../src/index.ts'
-import { systemClock, bodyOf, type Clock, type Failure, type Handler } from '../../src/index.ts'
+import { deliver, failover, lift, onlyAttempt, partlyFailed, refused, retryable } from '../../src/index.ts'
+import { sink, systemClock, bodyOf, type Clock, type Failure, type Handler } from '../../src/index.ts'
 import type { Sink, SinkOptions, Verdict, WaitOptions, Payload } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
@@ -156,9 +147,8 @@ test.each<readonly [string, unknown]>([
 ])('an answer that says neither yes nor no is a defect: %s', async (_name, value) => {
   const told = await heard(sink('mine', async () => value))
   expect(told).toEqual(['error', expect.any(TypeError)])
-  expect(String(told[1])).toContain(
-    'to fail, answer left(refused(…)), left(retryable(…)) or left(partlyFailed(…))',
-  )
+  const advice = 'to fail, answer left(refused(…)), left(retryable(…)) or left(partlyFailed(…))'
+  expect(String(told[1])).toContain(advice)
 })
 
 describe('a time limit', () => {

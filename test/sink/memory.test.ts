@@ -7,8 +7,7 @@ import { onlyAttempt, refused, type Verdict } from '../../src/index.ts'
 it('holds items in order, up to its limit', () => {
   const sink = memory<string>({ name: 'kept', maxCount: 2 })
   const verdicts: Verdict[] = []
-  for (const item of ['a', 'b', 'c'])
-    sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
+  for (const item of ['a', 'b', 'c']) sink.deliver(item, onlyAttempt).subscribe((one) => verdicts.push(one))
   const taken = right({ sink: 'kept' })
   const full = left(refused('noRoom', { detail: 'it holds 2 items at most' }))
   expect(verdicts).toEqual([taken, taken, full])

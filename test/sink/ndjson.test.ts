@@ -87,9 +87,7 @@ describe('ndjson to a stream', () => {
     const sink = ndjson<string>(new Writable({ write: () => undefined }))
     sink.deliver('a', onlyAttempt).subscribe()
     let closed = false
-    void sink.close({ timeout: 50, clock }).then(() => {
-      closed = true
-    })
+    void sink.close({ timeout: 50, clock }).then(() => (closed = true))
     await clock.advance(49)
     expect(closed).toBe(false)
     await clock.advance(1)

@@ -16,8 +16,7 @@ describe('the table of statuses (DE2)', () => {
       if ([408, 425, 429].includes(status) || (status >= 500 && status < 600)) return 'retry'
       return 'refused'
     }
-    for (let status = 100; status < 1_000; status++)
-      expect([status, meaning(status)]).toEqual([status, wanted(status)])
+    for (let code = 100; code < 1_000; code++) expect([code, meaning(code)]).toEqual([code, wanted(code)])
   })
 
   it('can be replaced: the first rule that holds a status decides', () => {

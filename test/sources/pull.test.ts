@@ -8,7 +8,7 @@ import { memoryOutbox } from '../../src/outbox/index.ts'
 import { pull } from '../../src/sources/pull.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { all, turns } from '../support/check.ts'
+import { all, throwing, turns } from '../support/check.ts'
 
 const asIs = map((n: number) => n)
 
@@ -47,9 +47,7 @@ it('keeps nothing of the turns that it let pass', async () => {
 
 it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {
   const oops = new Error('oops')
-  const throws = (): never => {
-    throw oops
-  }
+  const throws = throwing(oops)
   const broken: Iterable<number> = { [Symbol.iterator]: throws }
   await expect(all(pull([1], () => throwError(() => oops)))).rejects.toBe(oops)
   await expect(all(pull([1], map(throws)))).rejects.toBe(oops)
@@ -116,9 +114,7 @@ it('iterates again for each subscription', async () => {
 describe('counts by default', () => {
   const numbers = Array.from({ length: 3_000 }, (_, n) => n)
   const body = (n: number): object => ({ n })
-  const fails = (): number => {
-    throw new Error('planted')
-  }
+  const fails = throwing('planted')
   const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
   const twice = batch({ sizeOf: () => 1, maxCount: 2 })
   const isEven = filterRight((n: number) => n % 2 === 0)
@@ -151,8 +147,7 @@ describe('a standstill', () => {
   const stalled = (pipeline: OperatorFunction<number, unknown>, clock = virtualClock()) => {
     const told: string[] = []
     const onEvent = (event: LogEvent): void => {
-      if (event._tag === 'Defect')
-        told.push(`${String(clock.monotonic())} ${event.where}: ${String(event.error)}`)
+      if (event._tag === 'Defect') told.push(`${clock.monotonic()} ${event.where}: ${String(event.error)}`)
     }
     const subscription = pull([1, 2, 3, 4, 5, 6], pipeline, { window: 2, clock, onEvent }).subscribe()
     return { clock, told, subscription }

@@ -39,9 +39,7 @@ export const openPage = async (url: string) => {
       problems.push(String(data))
   })
   const call = (method: string, params: object = {}): Promise<Answer> =>
-    new Promise((resolve) => {
-      socket.send(JSON.stringify({ id: waiting.push(resolve) - 1, method, params }))
-    })
+    new Promise((resolve) => socket.send(JSON.stringify({ id: waiting.push(resolve) - 1, method, params })))
   for (const domain of ['Log', 'Runtime', 'Page', 'Accessibility']) await call(`${domain}.enable`)
   const evaluate = async (expression: string): Promise<unknown> => {
     const given = { expression, awaitPromise: true, returnByValue: true }
