@@ -65,9 +65,10 @@ export class Held<A> implements Line {
     const past = count > 1 ? pastOf(first) : ''
     let room = bytes - this.sizeOf(first.item)
     while (entries.length < count) {
-      const oldest = this.entries.peek()
+      const again = first.progress && this.entries.peek()
       // A combination asks the same sinks for all items of a list.
-      const entry = oldest !== undefined && pastOf(oldest) === past ? this.shift(room) : undefined
+      if (again !== undefined && pastOf(again) !== past) break
+      const entry = this.shift(room)
       if (entry === undefined) break
       if (hasEnded(entry)) continue
       entries.push(entry)
