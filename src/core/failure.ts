@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isLeft, isRight, left, right, valueOr, type Either } from './either.ts'
+import { isLeft, isRight, left, lefts, right, valueOr, type Either } from './either.ts'
 import { isRecord } from './json.ts'
 
 /** A sink's answer to a successful delivery. Plain data: it can be stored and printed. */
@@ -171,30 +171,30 @@ const hasMembers = (failure: Failure): boolean =>
   failure._tag === 'PartlyFailed' || partsOf(failure).some((part) => isLeft(part) && hasMembers(part.left))
 
 /** The verdict on one of the `count` members of a batch: of several sinks each has one of its own on it. */
-const memberVerdict = (verdict: Verdict, at: number, count: number): Verdict => {
-  if (isRight(verdict)) return verdict
-  const failure = verdict.left
+const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
+  if (isRight(given)) return given
+  const failure = given.left
+  const onMember = (verdict: Verdict): Verdict => memberVerdict(verdict, at, count)
   switch (failure._tag) {
-    case 'PartlyFailed':
-      return (failure.members.length === count ? failure.members[at] : undefined) ?? verdict
+    case 'PartlyFailed': {
+      const { length } = failure.members
+      const detail = `PartlyFailed has ${String(length)} members for ${String(count)} items`
+      return (length === count ? failure.members[at] : undefined) ?? left(retryable('defect', { detail }))
+    }
     case 'AllFailed': {
-      const all = failure.causes.map((cause) => memberVerdict(left(cause.failure), at, count))
-      const causeOf = (of: Verdict, n: number): ReadonlyArray<Cause> =>
-        isLeft(of) ? [{ sink: failure.causes[n]?.sink ?? '', failure: of.left }] : []
-      return all.find(isRight) ?? left(allFailed(all.flatMap(causeOf)))
+      const all = failure.causes.map((cause) => onMember(left(cause.failure)))
+      const causes = lefts(all).map((own, n) => ({ sink: failure.causes[n]?.sink ?? '', failure: own }))
+      return all.find(isRight) ?? left(allFailed(causes))
     }
     case 'NotAll': {
-      const all = failure.verdicts.map((each) => ({
-        sink: each.sink,
-        verdict: memberVerdict(each.verdict, at, count),
-      }))
-      const isTaken = all.every((each) => isRight(each.verdict))
+      const all = failure.verdicts.map(({ sink, verdict }) => ({ sink, verdict: onMember(verdict) }))
+      const isTaken = all.every(({ verdict }) => isRight(verdict))
       return isTaken ? right({ sink: all.map(({ sink }) => sink).join(' & ') }) : left(notAll(all))
     }
     case 'Refused':
     case 'Retryable':
     case 'Expired':
-      return verdict
+      return given
   }
 }
 

@@ -237,7 +237,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     const body = method === 'POST' ? await readRequest(request, MAX_BODY) : undefined
     const given = Object.entries(headers).map(([key, value]): [string, string] => [key, String(value)])
     const init = { method, headers: given, ...(body?._tag === 'Right' && { body: body.right }) }
-    const target = new URL(originalUrl, `http://${headers.host ?? ''}`)
+    const target = new URL(originalUrl, `http://${headers.host ?? 'localhost'}`)
     // Without its body it would be a request to change all dead letters.
     const made = body?._tag === 'Left' ? unread(body.left) : await fetch(new Request(target, init))
     response.writeHead(made.status, Object.fromEntries(made.headers))

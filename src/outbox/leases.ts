@@ -5,7 +5,8 @@
  * @module
  */
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { isOfSinks, show } from '../core/failure.ts'
+import { isRight, left } from '../core/either.ts'
+import { isFinal, partsOf, show, type Verdict } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { queue } from '../core/queue.ts'
 import type { Ledger } from './ledger.ts'
@@ -18,9 +19,13 @@ const NONE: ReadonlyArray<never> = []
 /** Only the store knows. */
 export const UNKNOWN: Line = { count: Infinity, bytes: Infinity }
 
-/** What the sinks of a combination answered before. */
-const pastOf = ({ progress }: Entry<unknown>): string =>
-  progress !== undefined && isOfSinks(progress.lastFailure) ? show(progress.lastFailure) : ''
+/** What each sink of a combination answered for good. */
+const endsIn = (verdict: Verdict): string => {
+  if (isRight(verdict)) return '+'
+  const { left: failure } = verdict
+  return isFinal(verdict) ? show(failure) : `(${partsOf(failure).map(endsIn).join()})`
+}
+const pastOf = ({ progress }: Entry<unknown>) => (progress ? endsIn(left(progress.lastFailure)) : '')
 
 /** Leased entries in no delivery, in the order in which they came. */
 export class Held<A> implements Line {

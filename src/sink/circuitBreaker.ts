@@ -1,5 +1,6 @@
-import { left } from '../core/either.ts'
-import { isFinal, isRetryable, retryable, wasStarted, type Failure, type Verdict } from '../core/failure.ts'
+import { left, lefts } from '../core/either.ts'
+import { isFinal, isRetryable, partsOf, retryable, wasStarted } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Attempt, Layer } from './sink.ts'
@@ -17,8 +18,12 @@ const breakerOptions = strict({
   openTimeout: withDefault(wholeNumber('ms', 1), 30_000),
 })
 
-const endedIn = (failure: Failure | undefined): number =>
-  failure?._tag === 'PartlyFailed' ? failure.members.filter(isFinal).length : 0
+/** The members of a batch that ended, at one of several sinks. */
+const endedIn = (failure: Failure | undefined): number => {
+  if (failure?._tag === 'PartlyFailed') return failure.members.filter(isFinal).length
+  const failures = failure === undefined ? [] : lefts(partsOf(failure))
+  return failures.reduce((sum, each) => sum + endedIn(each), 0)
+}
 
 /** A sink that refused the item, or ended more of the batch than attempts before, is not down. */
 const isAnswer = (failure: Failure, { lastFailure }: Attempt): boolean =>

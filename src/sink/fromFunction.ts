@@ -90,9 +90,12 @@ const drop = (body: unknown): void => {
 
 const ANSWER = 'to fail, answer left(refused(…)), left(retryable(…)) or left(partlyFailed(…)), or throw'
 
-/** The verdict on a member of a list, or what `Promise.allSettled` gives for one that failed. */
-const isOfMember = (value: unknown): boolean =>
-  isRecord(value) && (value['_tag'] === 'Left' || value['_tag'] === 'Right' || value['status'] === 'rejected')
+/** The verdict on a member of a list, or what `Promise.allSettled` gives for one that failed; no row. */
+const isOfMember = (value: unknown): boolean => {
+  if (!isRecord(value)) return false
+  const { _tag, status, reason } = value
+  return _tag === 'Left' || _tag === 'Right' || (status === 'rejected' && reason instanceof Error)
+}
 
 /** What says that something failed, or was not done, but is no verdict. */
 const isMistake = (value: unknown): boolean => {

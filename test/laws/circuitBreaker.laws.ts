@@ -2,7 +2,14 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { of } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import { onlyAttempt, partlyFailed, retryable, withCircuitBreaker, type Layer } from '../../src/index.ts'
+import {
+  notAll,
+  onlyAttempt,
+  partlyFailed,
+  retryable,
+  withCircuitBreaker,
+  type Layer,
+} from '../../src/index.ts'
 import { itKeeps, law, same, type Law } from '../support/check.ts'
 import { deliverAll } from './deliveries.ts'
 import { notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
@@ -36,8 +43,13 @@ export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
   ),
 ]
 
-test('parts of a batch that ended before do not close the circuit', () => {
-  const failure = partlyFailed([right({ sink: 's' }), left(retryable('network'))])
+const partly = partlyFailed([right({ sink: 's' }), left(retryable('network'))])
+const ofSeveral = notAll([{ sink: 's', verdict: left(partly) }])
+test.each([
+  ['that ended before do not close it', partly, partly, [false, false, true]],
+  ['that end keep it closed', partly, undefined, [false, false, false]],
+  ['that end at one of several sinks keep it closed', ofSeveral, undefined, [false, false, false]],
+])('parts of a batch %s', (_, failure, lastFailure, expected) => {
   const sink = withCircuitBreaker({ failures: 2 })({
     name: 's',
     deliver: () => of(left(failure)),
@@ -46,9 +58,9 @@ test('parts of a batch that ended before do not close the circuit', () => {
   const held: unknown[] = []
   for (let n = 0; n < 3; n++)
     sink
-      .deliver(1, { ...onlyAttempt, lastFailure: failure })
+      .deliver(1, { ...onlyAttempt, lastFailure })
       .subscribe((verdict) => held.push(notBeforeOf(verdict) !== undefined))
-  expect(held).toEqual([false, false, true])
+  expect(held).toEqual(expected)
 })
 
 describe('withCircuitBreaker', () =>

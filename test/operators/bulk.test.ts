@@ -73,7 +73,7 @@ describe('deliver with a batch', () => {
   })
 
   it('reports a PartlyFailed of another length, and retries all', () => {
-    const tooShort = left(partlyFailed([yes, busy]))
+    const tooShort = left(partlyFailed([yes, no]))
     const { clock, give, events, sent } = play({}, (_, number) => (number === 1 ? tooShort : yes))
     give('a', 'b', 'c')
     clock.tick(60_000)
@@ -155,6 +155,15 @@ describe('several bulk sinks', () => {
     )
     expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a', '1 b'])
     expect(tags).toEqual(['Delivered a', 'Delivered c', 'Rejected b'])
+  })
+
+  it('are asked again with one list, whatever each item was told', () => {
+    const { got } = combined(
+      toAll,
+      () => taken('0'),
+      (item, number) => (number === 1 ? left(retryable('busy', { detail: item })) : taken('1')),
+    )
+    expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b,c'])
   })
 
   it('of failover and firstSuccess one that took an item is enough', () => {

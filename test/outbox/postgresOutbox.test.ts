@@ -24,7 +24,7 @@ import type { TransactionalOutbox } from '../../src/outbox/index.ts'
 import { loopbackReceiver, virtualClock, type Receiver } from '../../src/testing/index.ts'
 import { cuttingProxy } from '../support/cuttingProxy.ts'
 import { newSchema, programs, startPgbouncer } from '../support/servers.js'
-import { openSchema } from '../support/postgresWorld.ts'
+import { openSchema, virtualPool } from '../support/postgresWorld.ts'
 import { textCodec } from '../support/folder.ts'
 import { turns } from '../support/check.ts'
 
@@ -191,6 +191,20 @@ describe('PostgreSQL', async () => {
       await outbox.close()
     },
   )
+
+  test('a worker that was idle renews its lease of what another one stored', async () => {
+    const clock = virtualClock()
+    const opening = async () => {
+      const { view } = virtualPool(pool, clock, new Set())
+      return open({ pool: view, queue: 'of others', listen: false }, { clock })
+    }
+    const [a, b] = [await opening(), await opening()]
+    await a.enqueue(['x'])
+    const mine = await lease(b)
+    for (let n = 0; n < 10; n++) await clock.advance(10_000)
+    expect([mine.length, await lease(a)]).toEqual([1, []])
+    await Promise.all([a.close(), b.close()])
+  })
 
   test.each([Number, BigInt])("a host's parser of large numbers (%o) changes nothing", async (parser) => {
     const { INT8 } = pg.types.builtins

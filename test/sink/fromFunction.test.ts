@@ -138,7 +138,7 @@ test.each<readonly [string, unknown]>([
   ['a Left of a text', left('boom')],
   ['a Left of nothing', left(undefined)],
   ['a list of Eithers', [delivered, left(refused('gone'))]],
-  ['what Promise.allSettled says of a row that failed', [{ status: 'rejected', reason: 'gone' }]],
+  ['what Promise.allSettled says of a row that failed', [{ status: 'rejected', reason: new Error('gone') }]],
   ['a Right of a failure', right(refused('gone'))],
   ['a Right of an Either', right(delivered)],
   ['a TaskEither of an async function', async () => delivered],

@@ -77,23 +77,17 @@ export const roomOnDisk = (path: string): number =>
     return blocks > 0 ? bavail * bsize - RESERVED_SPACE : Infinity
   })
 
+type Stat =
+  'entryCount' | `tree${'Branch' | 'Leaf'}PageCount` | 'overflowPages' | 'lastPageNumber' | 'pageSize'
 /** The statistics of a tree. lmdb does not type them. */
-const statsOf = (tree: Lmdb.Database<Buffer>) =>
-  tree.getStats() as Record<
-    | 'entryCount'
-    | 'treeBranchPageCount'
-    | 'treeLeafPageCount'
-    | 'overflowPages'
-    | 'lastPageNumber'
-    | 'pageSize',
-    number
-  >
+const statsOf = (tree: Lmdb.Database<Buffer>) => tree.getStats() as Record<Stat, number>
 
 /** Bytes in the file of pages that no item uses. They are used before the file grows. */
 export const roomInFile = ({ fresh, retries, dead }: Store): number => {
-  const all = [fresh, retries, dead].map(statsOf)
-  const [{ lastPageNumber, pageSize } = statsOf(fresh)] = all
-  const used = all.map((one) => one.treeBranchPageCount + one.treeLeafPageCount + one.overflowPages)
+  const { lastPageNumber, pageSize } = statsOf(fresh)
+  const used = [fresh, retries, dead]
+    .map(statsOf)
+    .map((one) => one.treeBranchPageCount + one.treeLeafPageCount + one.overflowPages)
   return (lastPageNumber - used.reduce((sum, pages) => sum + pages, 0)) * pageSize
 }
 
