@@ -170,6 +170,10 @@ export const isOfSinks = ({ _tag }: Failure): boolean => _tag === 'AllFailed' ||
 const hasMembers = (failure: Failure): boolean =>
   failure._tag === 'PartlyFailed' || partsOf(failure).some((part) => isLeft(part) && hasMembers(part.left))
 
+/** For a list of verdicts of another length than its batch. */
+export const lengthsOf = ({ members }: PartlyFailed, count: number): string =>
+  `PartlyFailed has ${String(members.length)} members for ${String(count)} items`
+
 /** The verdict on one of the `count` members of a batch: of several sinks each has one of its own on it. */
 const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
   if (isRight(given)) return given
@@ -177,9 +181,8 @@ const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
   const onMember = (verdict: Verdict): Verdict => memberVerdict(verdict, at, count)
   switch (failure._tag) {
     case 'PartlyFailed': {
-      const { length } = failure.members
-      const detail = `PartlyFailed has ${String(length)} members for ${String(count)} items`
-      return (length === count ? failure.members[at] : undefined) ?? left(retryable('defect', { detail }))
+      const member = failure.members.length === count ? failure.members[at] : undefined
+      return member ?? left(retryable('defect', { detail: lengthsOf(failure, count) }))
     }
     case 'AllFailed': {
       const all = failure.causes.map((cause) => onMember(left(cause.failure)))

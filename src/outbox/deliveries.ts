@@ -6,7 +6,7 @@
 import type { Observer } from 'rxjs'
 import { constVoid, isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
-import { earliestRetry, isOfSinks, memberVerdicts, messageOf, retryable } from '../core/failure.ts'
+import { earliestRetry, isOfSinks, lengthsOf, memberVerdicts, messageOf, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
@@ -167,8 +167,8 @@ export const deliveries = <A, D>(
     if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
     const members = isBatch ? memberVerdicts(failure, entries.length) : undefined
     if (isBatch && failure._tag === 'PartlyFailed' && failure.members.length !== entries.length) {
-      const lengths = `${String(failure.members.length)} members for ${String(entries.length)} items`
-      defect(sink.name, new Error(`PartlyFailed has ${lengths}: give one Either for each item, in order`))
+      const lengths = lengthsOf(failure, entries.length)
+      defect(sink.name, new Error(`${lengths}: give one Either for each item, in order`))
     }
     // One random number for the delivery, so that entries that failed together are retried together.
     let drawn: number | undefined

@@ -45,6 +45,7 @@ export type Commits = ReturnType<typeof groupCommit>
 
 export const groupCommit = (store: Store, timeout?: number) => {
   const { path, env, meta } = store
+  const nearlyFull = `the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`
   const { inTime } = storeLimit(timeout)
   const stored = (): Counts => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
@@ -79,13 +80,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
         let isTight: boolean | undefined
         applied = take().map(({ grows, apply }) =>
           grows && (isTight ??= isNearlyFull())
-            ? left(
-                new OutboxError(
-                  'noSpace',
-                  path,
-                  `the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`,
-                ),
-              )
+            ? left(new OutboxError('noSpace', path, nearlyFull))
             : right(apply(draft)),
         )
         if (applied.some(isRight)) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
