@@ -27,7 +27,7 @@ const bisecting = (only: ReadonlyArray<number>) => (sink: Sink<SinkItem>) => {
 
 const passive: Readonly<Record<string, MakeLayer>> = {
   'withTimeout, with time enough': () => withTimeout({ timeout: 1_000_000 }),
-  'withConcurrency, with room enough': () => withConcurrency({ concurrency: 100 }),
+  'withConcurrency, one at a time': () => withConcurrency({ concurrency: 1 }),
   'withConcurrency by key, with room enough': () => withConcurrency({ concurrency: 100, by: (item) => item }),
   'withRetryAfterGate, open': () => withRetryAfterGate(),
   'withBisection, without a status that divides': () => bisecting([]),

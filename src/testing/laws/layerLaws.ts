@@ -114,7 +114,8 @@ const playPiped = async <A>(make: MakeLayer<A>, { seed, item, reply }: LayerInpu
   const { clock } = world
   const inner = scriptedSink<A>({ name: 'inner', clock, reply: () => reply })
   const ends: unknown[] = []
-  const retry = both(exponential({ base: 10 }), limitRetries(2))
+  // Later than the rest of the attempt before, which may fill the room of the layer.
+  const retry = both(exponential({ base: 1_000 }), limitRetries(2))
   const running = of(right(item))
     .pipe(deliver(make(world)(inner), { retry, clock, random: () => 0.5 }))
     .subscribe({
