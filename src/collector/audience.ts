@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { scan, type Observable } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
-import { ConfigError, UNKNOWN_OPTION, type Fault } from '../core/refusal.ts'
+import { ConfigError, unknownOption, type Fault } from '../core/refusal.ts'
 import type { IdentifyCall } from '../event/model.ts'
 
 /** A word begins with a letter or a digit. Marks stay with the letter before: many scripts' vowels. */
@@ -132,7 +132,7 @@ const syncOperator = <I, S, V>(
   const named = traitNamesOf([name])
   const faults = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
   if (!isIterable(previous)) faults.push({ path: 'previous', message: shape })
-  for (const path of Object.keys(rest)) faults.push({ path, message: UNKNOWN_OPTION })
+  for (const path of Object.keys(rest)) faults.push({ path, message: unknownOption(['name', 'previous']) })
   if (isLeft(named) || faults.length > 0) throw new ConfigError(what, faults)
   const trait = named.right.join()
 

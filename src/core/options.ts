@@ -19,7 +19,7 @@ import * as t from 'io-ts'
 import { isLeft, isRight, left, right, type Either } from './either.ts'
 import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
-import { ConfigError, UNKNOWN_OPTION, type Fault } from './refusal.ts'
+import { ConfigError, unknownOption, type Fault } from './refusal.ts'
 
 export type Faults = ReadonlyArray<Fault>
 
@@ -184,8 +184,6 @@ const withRule = <A>(errors: t.Errors, value: A, at: t.Context, rule: (it: A) =>
   return errors.length === 0 ? ruled : t.failures([...errors, ...(isLeft(ruled) ? ruled.left : [])])
 }
 
-const KNOWN = 'the options are '
-
 /**
  * A record with these options and no others. The decoded record is a copy. `rule` sees its values only if
  * each of them is right by itself.
@@ -194,7 +192,7 @@ export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
 ): Option<Decoded<S>> =>
-  decoder(`${KNOWN}${Object.keys(shape).join(', ')}`.replace(/(?<=^.{400}).+/, '…'), (it, at) => {
+  decoder('options', (it, at) => {
     if (!isRecord(it)) return t.failure(it, at, `must be an object, not ${kindOf(it)}`)
     const errors: t.ValidationError[] = []
     const decoded: Record<string, unknown> = {}
@@ -204,8 +202,9 @@ export const strict = <S extends OptionShape>(
       if (isLeft(member)) errors.push(...member.left)
       else if (member.right !== undefined) decoded[key] = member.right
     }
-    for (const key of Object.keys(it))
-      if (!Object.hasOwn(shape, key)) errors.push(errorAt(below(at, key), UNKNOWN_OPTION))
+    const unknown = Object.keys(it).filter((key) => !Object.hasOwn(shape, key))
+    for (const [n, key] of unknown.entries())
+      errors.push(errorAt(below(at, key), unknownOption(n === 0 ? Object.keys(shape) : [])))
     // Each key of the shape was decoded by its own option.
     return errors.length > 0 ? t.failures(errors) : withRule(errors, decoded as Decoded<S>, at, rule)
   })
@@ -258,12 +257,7 @@ export const decodeOptions = <A>(of: Option<A>, input: unknown): Either<Faults, 
 export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A => {
   const decoded = decodeOptions(of, input)
   if (!isLeft(decoded)) return decoded.right
-  // A path with a dot leads to another record.
-  const isOwn = decoded.left.some(({ path, message }) => message === UNKNOWN_OPTION && !/[.[]/.test(path))
-  const known = isOwn && of.name.startsWith(KNOWN) ? [{ path: '', message: of.name }] : []
-  // They stand in the message alone: a list of options is no fault.
-  const error = new ConfigError(`Invalid ${where}`, [...decoded.left, ...known])
-  throw Object.assign(error, { faults: decoded.left })
+  throw new ConfigError(`Invalid ${where}`, decoded.left)
 }
 
 /**

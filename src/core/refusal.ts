@@ -148,12 +148,15 @@ export const show = (refusal: Refusal | Threw): string => {
   }
 }
 
+const UNKNOWN = 'unknown option'
+
 /** The message of a fault for a key that no option has; its path names the key. */
-export const UNKNOWN_OPTION = 'unknown option'
+export const unknownOption = (known: ReadonlyArray<string> = []): string =>
+  known.length === 0 ? UNKNOWN : `${UNKNOWN} (the options are ${known.join(', ')})`
 
 /** One fault in one line: `maxCount must be a whole number from 1`, `unknown option "host"`. */
 export const faultText = ({ path, message }: Fault): string => {
-  if (message === UNKNOWN_OPTION) return `${message} ${JSON.stringify(path)}`
+  if (message.startsWith(UNKNOWN)) return message.replace(UNKNOWN, () => `${UNKNOWN} ${JSON.stringify(path)}`)
   return path === '' ? message : `${path} ${message}`
 }
 

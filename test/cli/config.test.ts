@@ -66,7 +66,7 @@ it('tells every fault at once, to programs too, and no name of a variable, which
     'sources[2].writeKey must be {"env": "NAME"}, with the name of a variable of the environment',
     `sources[3].writeKey ${named} not set: set it with export`,
     'sources[0].id must be a string that is not empty, not an empty one',
-    'unknown option "extra"',
+    'unknown option "extra" (the options are sources, destinations)',
   ])
   expect(code).toBe(2)
 })
