@@ -5,9 +5,8 @@
  */
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
-import { messageOf } from '../core/failure.ts'
 import { isRecord, type Fields } from '../core/json.ts'
-import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
+import { UnfitAnswer, invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { version } from '../core/package.ts'
 import { eventReader, type Event } from '../event/event.ts'
 import { toFaults, type JsonObject } from '../event/json.ts'
@@ -120,8 +119,9 @@ export const encoder = (
       const meta = askMeta && metaOf(() => askMeta(event), metaFailed)
       return right(meta === undefined ? message : { meta, ...message })
     } catch (error) {
-      // A getter of the call, or `newId`, threw.
-      return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
+      const why =
+        error instanceof UnfitAnswer ? error.message : 'newId or a getter of the call throws an error'
+      return left(invalid(call, [{ path: '', message: `could not be encoded: ${why}` }]))
     }
   }
 }

@@ -148,7 +148,11 @@ const messageEncoder = (
       }
       const { event } = made.right
       if (event.type === 'delete' && batch.type !== 'delete')
-        return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
+        return wrong(
+          message,
+          'type',
+          'must not be delete here: post deletions to /v1/delete, or call requestDeletion',
+        )
       const size = sizeOf(message, made.right, maxMessageBytes, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
       return size > maxMessageBytes ? left(tooLarge(message, maxMessageBytes, size, event.messageId)) : made
@@ -203,7 +207,7 @@ const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<vo
   const settle = async (answer: Awaitable<Either<Full | Closed, unknown>>): Promise<void> => {
     let stored = await answer
     if (isLeft(stored) && stored.left._tag === 'Full' && whenFull === 'deadLetter')
-      stored = await destination.addDeadLetter(payload)
+      stored = (await destination.addDeadLetter?.(payload)) ?? stored
     if (isLeft(stored)) routed.failure ??= stored.left
   }
   try {
@@ -300,15 +304,19 @@ export const ingester = (
       const { targets } = source
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
+      let failure: StorageFailure | undefined
       let since = clock.monotonic()
       for (const [index, message] of messages.entries()) {
         if (isSixteenth(index) && isTurnOver(clock, since)) since = await turn()
         const encoded = encode(message, batch)
-        if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
-        else routed.push(routedTo(targets, index, encoded.right))
+        if (!isLeft(encoded)) routed.push(routedTo(targets, index, encoded.right))
+        else {
+          const refusal = encoded.left
+          if (refusal._tag === 'NotStored') failure ??= refusal
+          refused.push({ index, refusal })
+        }
       }
       await storeAll(routed)
-      let failure: StorageFailure | undefined
       for (const { index, targets: own, failure: why } of routed) {
         failure ??= why
         if (why !== undefined) refused.push({ index, refusal: { ...why, input: messages[index] } })

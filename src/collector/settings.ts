@@ -53,7 +53,7 @@ export interface SinkDestinationSettings extends Omit<Settings, 'webhooks' | 'st
 }
 
 /** One destination of a collector. */
-export type DestinationSettings = WebhookDestinationSettings | SinkDestinationSettings
+export type DestinationSettings = SinkDestinationSettings | WebhookDestinationSettings
 
 /** The settings of a collector. */
 export interface CollectorSettings {
@@ -151,4 +151,10 @@ const ownShape = {
 
 export type CheckedCollectorOptions = SharedOptions & Decoded<typeof ownShape>
 
-export const collectorOptions: Option<CheckedCollectorOptions> = sharedOptionsWith(ownShape)
+export const collectorOptions: Option<CheckedCollectorOptions> = sharedOptionsWith(
+  ownShape,
+  ({ maxMessageBytes, maxBodyBytes }) =>
+    maxMessageBytes <= maxBodyBytes
+      ? []
+      : [{ path: 'maxMessageBytes', message: `must not be above maxBodyBytes, ${String(maxBodyBytes)}` }],
+)

@@ -1,6 +1,6 @@
 /** The destinations of a collector. They may change while it runs. */
 import { isLeft, left, right, type Either } from '../core/either.ts'
-import { checkOptions, optional, strict } from '../core/options.ts'
+import { checkOptions, optionalKey, strict } from '../core/options.ts'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'
 import { openDestination, orFaults } from '../destination/createDestination.ts'
@@ -38,7 +38,7 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer 
   })
 }
 
-const answerOfHost = strict({ outbox: optional(outboxOption<Payload<Event>>()) })
+const answerOfHost = strict({ outbox: optionalKey(outboxOption<Payload<Event>>()) })
 
 const openTarget = (
   settings: DestinationSettings,
@@ -46,7 +46,8 @@ const openTarget = (
   onOutcome: (outcome: DestinationOutcome) => void,
 ): Opened => {
   const { name, sink, sharedSecret, enabled = true, outbox: folder } = settings
-  const { outbox } = checkOptions('settings', answerOfHost, { outbox: folder ?? outboxFor?.(name) })
+  const asked = (folder ?? outboxFor) ? { outbox: folder ?? outboxFor?.(name) } : {}
+  const { outbox } = checkOptions('settings', answerOfHost, asked)
   const all = { ...options, name, ...(outbox && { outbox: ownedBy(name, outbox) }) }
   const hooksOf = webhooksOf(all)
   const hooks = settings.sink === undefined ? hooksOf(settings) : []

@@ -35,7 +35,8 @@ export interface OpenDestination extends Omit<Destination, 'update'> {
   /** Accepts an encoded event. Throws, or rejects, if the outbox fails. */
   readonly enqueue: (payload: Payload<Event>) => Awaitable<Either<Full | Closed, unknown>>
   /** Ends an event for which there is no room: it becomes a dead letter, with an outcome. */
-  readonly addDeadLetter: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
+  /** Left out: its outbox keeps no dead letter of what it could not take. */
+  readonly addDeadLetter?: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
   /** The outbox, with the events that are on their way into it. */
   readonly occupancy: () => OutboxStats
   /** The size of an event in the outbox. */
@@ -224,7 +225,9 @@ export const openDestination = (
       return isLeft(stored) ? left({ ...stored.left, input: call }) : right({ id: payload.id })
     },
     enqueue,
-    addDeadLetter: (payload) => work.offerDead(payload, refused('noRoom')),
+    ...(outbox.addDeadLetter && {
+      addDeadLetter: (payload: Payload<Event>) => work.offerDead(payload, refused('noRoom')),
+    }),
     occupancy,
     sizeOf,
     ready: room.ready,

@@ -8,9 +8,8 @@
 import * as t from 'io-ts'
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { ignoreRejection } from '../core/awaitable.ts'
-import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
-import { invalid, type Refusal } from '../core/refusal.ts'
+import { invalid, notStored, type Refusal } from '../core/refusal.ts'
 import { eventReader, type Event } from '../event/event.ts'
 import { toFaults } from '../event/json.ts'
 import { Integrations } from '../event/model.ts'
@@ -117,8 +116,9 @@ export const eventEncoder = (
       const payload = waitingPayload(messageId, text, byteLength, integrations, orderKey, meta)
       return right({ event, payload })
     } catch (error) {
-      // The clock and `newId` are code of the host.
-      return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
+      // Code of the host: nothing is wrong with the call.
+      defectIn('newId or the clock')(error)
+      return left(notStored(call, 'newId or the clock fails'))
     }
   }
 }

@@ -8,6 +8,7 @@ import { ignoreRejection } from '../core/awaitable.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
+import { UnfitAnswer } from '../core/refusal.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newCopying, toErrors } from './json.ts'
 import type { Copying, Finding, JsonObject, Key } from './json.ts'
 import * as Limits from './limits.ts'
@@ -263,7 +264,7 @@ const idFrom = (newId: EventCodecOptions['newId']): string => {
   const id: unknown = newId()
   if (typeof id === 'string' && id !== '' && id.length <= Limits.messageIdLength) return id
   ignoreRejection(id)
-  throw new TypeError('newId must answer 1 to 256 characters')
+  throw new UnfitAnswer('newId must answer 1 to 256 characters')
 }
 
 /**

@@ -116,6 +116,8 @@ describe('the options of a collector', () => {
     expect(optionPaths({ egress: { to: 'x' } })).toEqual(['egress.to'])
     // Else events would wait in memory, and not in the folders that were meant.
     expect(optionPaths({ outbox: undefined })).toEqual(['outbox'])
+    expect(optionPaths({ outbox: () => undefined })).toEqual(['destinations[0].outbox'])
+    expect(optionPaths({ maxMessageBytes: 64_001 })).toEqual(['maxMessageBytes'])
   })
 
   it('are accepted if they are right', () => {

@@ -170,11 +170,11 @@ it('an attempt that outlives its deadline is reported with the time', async () =
   expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
 })
 
-it('send answers Invalid if newId throws', async () => {
+it('send answers NotStored if newId throws: nothing is wrong with the call', async () => {
   const newId = throwing('no ids today')
   const { destination } = open([() => ({ verdict: yes })], { newId })
   const { messageId, ...without } = track('m1')
-  expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
+  expect(await destination.send(without)).toMatchObject({ left: { _tag: 'NotStored', input: without } })
   expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
   expect(messageId).toBe('m1')
 })
