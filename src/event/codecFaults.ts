@@ -117,7 +117,7 @@ const issueOf = ({ context, message, value }: t.ValidationError): Issue => {
 }
 
 const leafMessage = (leaves: ReadonlyArray<Issue>): string => {
-  const own = leaves.flatMap(({ message }) => message ?? [])
+  const own = leaves.flatMap(({ message = '' }) => (message === '' ? [] : message))
   if (own.length > 0) return [...new Set(own)].join(', or ')
   const expected = [...new Set(leaves.map((leaf) => leaf.expected))].join(' or ')
   const value = leaves[0]?.value
@@ -173,4 +173,6 @@ const findingsAt = (issues: ReadonlyArray<Issue>, at: number, steps: ReadonlyArr
  * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */
 export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> =>
-  toFaults(findingsAt(errors.slice(0, Limits.findings).map(issueOf), 0, []))
+  errors.length === 0
+    ? [{ path: '', message: 'is not what the codec takes; it says no more' }]
+    : toFaults(findingsAt(errors.slice(0, Limits.findings).map(issueOf), 0, []))

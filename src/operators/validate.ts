@@ -1,13 +1,17 @@
 import type * as t from 'io-ts'
 import { map, type Observable } from 'rxjs'
+import { ignoreRejection } from '../core/awaitable.ts'
 import { isLeft, left, type Either } from '../core/either.ts'
 import { carry } from '../core/carry.ts'
 import { hasFunctions, kindOf } from '../core/json.ts'
-import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
+import { assertEither, isEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
 const THREW = [{ path: '', message: 'could not be read: the codec or a getter of the input throws an error' }]
+const UNJUDGED = [
+  { path: '', message: 'is not judged: the codec answers no Either; if it answers later, use enrich' },
+]
 
 const decoderOf = <A>(operator: string, codec: t.Type<A, unknown>) => {
   if (!hasFunctions(codec, ['decode', 'encode']))
@@ -15,7 +19,10 @@ const decoderOf = <A>(operator: string, codec: t.Type<A, unknown>) => {
   return (input: unknown): Either<Refusal, A> => {
     try {
       const decoded = codec.decode(input)
-      return isLeft(decoded) ? left(invalid(input, faultsOf(decoded.left))) : decoded
+      if (isLeft(decoded)) return left(invalid(input, faultsOf(decoded.left)))
+      if (isEither(decoded)) return decoded
+      ignoreRejection(decoded)
+      return left(invalid(input, UNJUDGED))
     } catch {
       return left(invalid(input, THREW))
     }

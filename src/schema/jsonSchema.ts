@@ -1,7 +1,7 @@
 /** JSON Schema of io-ts codecs. Codecs are known by `_tag`: a host may have a second copy of io-ts. */
 import type * as t from 'io-ts'
 import { left, right, type Either } from '../core/either.ts'
-import { isRecord } from '../core/json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { AnyCodec } from '../event/codecFaults.ts'
 import { JsonObject, toFaults, type Finding, type Key } from '../event/json.ts'
@@ -43,6 +43,7 @@ const A_USER = [{ required: ['userId'] }, { required: ['anonymousId'] }]
 export const withSchema =
   (schema: JsonSchema) =>
   <C extends t.Mixed>(codec: C): C => {
+    if (!isRecord(schema)) throw new TypeError(`withSchema: expected a JSON Schema, got ${kindOf(schema)}`)
     // A copy with the same prototype and members has the same type.
     const own = Object.getOwnPropertyDescriptors(codec)
     const copy = Object.create(Object.getPrototypeOf(codec) as object, own) as C
@@ -62,12 +63,20 @@ const propertiesIn = (schema: JsonSchema): Readonly<Record<string, unknown>> =>
   (schema['properties'] ?? {}) as Readonly<Record<string, unknown>>
 
 const isClosed = (schema: JsonSchema): boolean => schema['additionalProperties'] === false
+/** Whether it refers to a place in itself, which is another one once it is a part of a larger schema. */
+const refersToItself = (schema: JsonSchema): boolean => JSON.stringify(schema).includes('"$ref":"#')
+const REFERS = 'has a schema with a $ref that begins with #, which leads elsewhere here: write it without'
 /** Open to the keys of other parts, in its choices too. */
-const opened = ({ additionalProperties: rest = false, ...schema }: JsonSchema): JsonSchema => ({
-  ...schema,
-  ...(rest !== false && { additionalProperties: rest }),
-  ...('anyOf' in schema && { anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)) }),
-})
+const opened = ({ additionalProperties: rest = false, ...given }: JsonSchema): JsonSchema => {
+  const { unevaluatedProperties: _, ...schema } = given
+  return {
+    ...schema,
+    ...(rest !== false && { additionalProperties: rest }),
+    ...('anyOf' in schema && {
+      anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)),
+    }),
+  }
+}
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
 
@@ -130,7 +139,8 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
   }
   const closedOf = (schema: JsonSchema, needsUser: boolean): JsonSchema => ({
     ...schema,
-    additionalProperties: false,
+    // The keys of a choice, or of parts, are known to it alone.
+    ['properties' in schema ? 'additionalProperties' : 'unevaluatedProperties']: false,
     ...(needsUser &&
       'anonymousId' in propertiesIn(schema) &&
       'userId' in propertiesIn(schema) &&
@@ -138,6 +148,8 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
   })
   const go = (given: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
     const note = notes.get(given)
+    const isWhole = given === codec && prefix === '#/$defs/'
+    if (note !== undefined && !isWhole && refersToItself(note)) findings.push({ steps, message: REFERS })
     if (note !== undefined) return note
     const each: AnyCodec = given
     const { type = given, types = [], props = {} } = each
@@ -201,6 +213,7 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
         // JSON has no undefined: a member that may be it is a member that may be absent.
         const all = types.filter((member: AnyCodec) => !/^(Undefined|Void)Type$/.test(member._tag ?? ''))
         const schemas = all.map((member) => go(member, steps))
+        if (schemas.length === 0) return { not: {} }
         if (schemas.every((schema) => 'const' in schema)) return { enum: schemas.map((one) => one['const']) }
         return schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas }
       }
@@ -209,7 +222,7 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
       case 'RefinementType':
         return given.name === 'Int' ? { type: 'integer' } : opaque(given, steps)
       case 'RecursiveType': {
-        const own = given.name.replace(/[^\w.-]/g, '_')
+        const own = given.name.replace(/[^\w.-]|^$/g, '_')
         let name = names.get(given) ?? own
         if (names.has(given)) return { $ref: prefix + name }
         for (let count = 2; name in defs; count++) name = `${own}_${String(count)}`

@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as t from 'io-ts'
 import { isPromiseLike } from '../core/awaitable.ts'
-import { constVoid } from '../core/either.ts'
-import { hasFunctions, type Fields } from '../core/json.ts'
+import { constVoid, valueOr } from '../core/either.ts'
+import { hasFunctions, isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, flag, guarded, strict, withDefault } from '../core/options.ts'
 import { faultsOf } from '../event/codecFaults.ts'
+import { UNREADABLE } from '../event/json.ts'
 
 /** One finding of a Standard Schema. @inline */
 interface StandardIssue {
@@ -33,10 +34,11 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 const LATER = 'is not judged: the schema answers later: use enrich'
 
 const standardOptions = strict({ messages: withDefault(flag, false) })
-const aSchema = guarded('a Standard Schema', (it): it is StandardSchema =>
+const aSchema = guarded('a Standard Schema, version 1', (it): it is StandardSchema => {
   // Any value can be asked for a key that it lacks.
-  hasFunctions((Object(it) as Fields)['~standard'], ['validate']),
-)
+  const standard = (Object(it) as Fields)['~standard']
+  return hasFunctions(standard, ['validate']) && isRecord(standard) && standard['version'] === 1
+})
 
 type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
@@ -117,7 +119,8 @@ export const toStandard = <A, O>(codec: t.Type<A, O>): StandardSchema<O, A> => (
     version: 1,
     vendor: 'headrace',
     validate: (value) => {
-      const decoded = codec.decode(value)
+      const decoded = valueOr(undefined, () => codec.decode(value))
+      if (decoded === undefined) return { issues: [{ message: UNREADABLE }] }
       if (decoded._tag === 'Right') return { value: decoded.right }
       return { issues: faultsOf(decoded.left).map(({ path, message }) => ({ message, path: stepsOf(path) })) }
     },

@@ -53,6 +53,14 @@ describe('what throws costs one item', () => {
     t.identity,
   )
 
+  it('a codec that answers no Either, or refuses without a word', async () => {
+    const answering = (answer: unknown) =>
+      new t.Type('A', t.unknown.is, () => answer as t.Validation<unknown>, t.identity)
+    for (const answer of [Promise.reject(new Error(SECRET)), 5, { _tag: 'Some' }])
+      expect(await said(answering(answer), 'x')).toMatch(/^is not judged: the codec answers no Either/)
+    expect(await said(answering(left([])), 'x')).toBe('is not what the codec takes; it says no more')
+  })
+
   it('a codec', async () => {
     const results = await all(of('a', 'bomb', 'b').pipe(validate(picky)))
     expect(results).toEqual([right('a'), left(invalid('bomb', [{ path: '', message: reason }])), right('b')])

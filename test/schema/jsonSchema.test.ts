@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
 import { Event, Track, WebhookBody, WireBody, eventCodec } from '../../src/event/index.ts'
-import { jsonSchemaOf, withSchema, type JsonSchema } from '../../src/schema/index.ts'
+import { jsonSchemaOf, openApiOf, withSchema, type JsonSchema } from '../../src/schema/index.ts'
 import { anyEvent, arbitraryFor, invalidFor, wireBody } from '../../src/testing/laws/index.ts'
 import { runs } from '../support/runs.ts'
 
@@ -113,6 +113,23 @@ describe('what says nothing', () => {
     const said = [noted.decode(1)._tag, noted.decode(-1)._tag, noted.is(2), noted.name]
     expect(said).toEqual(['Right', 'Left', true, 'Positive'])
     expect(withSchema({ type: 'string' })(opaque).decode('s')._tag).toBe('Right')
+    expect(() => withSchema(true as never)(opaque)).toThrow('expected a JSON Schema, got a boolean')
+  })
+
+  it('may refer to itself only as a whole: elsewhere its references lead to other places', () => {
+    const tree = withSchema({ type: 'object', properties: { next: { $ref: '#' } } })(opaque)
+    expect(schemaOf(tree)).toMatchObject({ properties: { next: { $ref: '#' } } })
+    expect(jsonSchemaOf(t.type({ tree }))).toMatchObject({ left: [{ path: 'tree' }] })
+    expect(openApiOf({ bodies: { tree } })._tag).toBe('Left')
+  })
+
+  it('is closed by t.exact to keys that no part of it knows', () => {
+    const allOf = [{ properties: { b: { type: 'string' } } }]
+    const exact = t.exact(withSchema({ type: 'object', allOf })(t.type({ b: t.string })))
+    expect(schemaOf(exact)).toMatchObject({ allOf, unevaluatedProperties: false })
+    expect(schemaOf(t.intersection([exact, t.type({ c: t.string })]))).not.toHaveProperty(
+      'unevaluatedProperties',
+    )
   })
 })
 
@@ -121,4 +138,5 @@ it('a member that may be undefined may be absent; unknown says nothing on purpos
   const properties = { a: { type: 'string' }, b: {}, c: { type: 'null' } }
   const $schema = 'https://json-schema.org/draft/2020-12/schema'
   expect(schemaOf(codec)).toEqual({ $schema, type: 'object', properties, required: ['c'] })
+  expect(schemaOf(t.union([t.undefined, t.void]))).toEqual({ $schema, not: {} })
 })

@@ -29,7 +29,9 @@ describe('fromStandard in validate', () => {
   })
 
   it('passes messages on if asked to, and refuses other options', () => {
-    expect(() => fromStandard({} as never)).toThrow('must be a Standard Schema')
+    const second = { '~standard': { version: 2, validate: String } }
+    for (const no of [{}, second])
+      expect(() => fromStandard(no as never)).toThrow('Standard Schema, version 1')
     expect(() => openApiOf({ titel: 'x' } as never)).toThrow('unknown option "titel"')
     const decoded = fromStandard(schemas.valibot, { messages: true }).decode(wrong)
     expect(decoded._tag === 'Left' && faultsOf(decoded.left)[0]?.message).toContain('hunter2')
@@ -77,6 +79,10 @@ describe('toStandard', () => {
     const issues = [{ message, path: ['a b', 1, 'c'] }]
     expect(await judge({ 'a b': [{ c: 1 }, { c: 'hunter2' }] })).toEqual({ issues })
     expect(await judge({})).toMatchObject({ issues: [{ path: ['a b'] }] })
+    const throws = new t.Type('T', t.unknown.is, () => expect.fail('hunter2'), t.identity)
+    expect(await toStandard(throws)['~standard'].validate(1)).toEqual({
+      issues: [{ message: 'could not be read: looking at it throws an error' }],
+    })
   })
 
   it('and back decodes the same, with its types', () => {

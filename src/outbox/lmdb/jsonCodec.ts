@@ -54,8 +54,10 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
     const change = changeOf(plain, '')
     if (change !== undefined)
       throw new TypeError(
-        `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it, ` +
-          'lmdbOutbox({ path, item })',
+        `the item would not survive JSON: ${change}; ` +
+          (inner === undefined
+            ? 'give the outbox an io-ts codec of it, lmdbOutbox({ path, item })'
+            : 'encode() of its codec must make plain JSON of it'),
       )
     return JSON.stringify(plain)
   }
