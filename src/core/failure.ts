@@ -163,6 +163,15 @@ export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
   }
 }
 
+/** Failures of attempts that started no request: parts of them are what earlier attempts left. */
+const unstarted = new WeakSet<Failure>()
+
+/** Remembers that no request was started, unless `isStarted`. */
+export const startedIf = <F extends AllFailed | NotAll | PartlyFailed>(isStarted: boolean, failure: F): F => {
+  if (!isStarted) unstarted.add(failure)
+  return failure
+}
+
 /** Whether it says what each sink of a combination answered. */
 export const isOfSinks = ({ _tag }: Failure): boolean => _tag === 'AllFailed' || _tag === 'NotAll'
 
@@ -179,6 +188,7 @@ const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
   if (isRight(given)) return given
   const failure = given.left
   const onMember = (verdict: Verdict): Verdict => memberVerdict(verdict, at, count)
+  const isStarted = !unstarted.has(failure)
   switch (failure._tag) {
     case 'PartlyFailed': {
       const member = failure.members.length === count ? failure.members[at] : undefined
@@ -187,12 +197,13 @@ const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
     case 'AllFailed': {
       const all = failure.causes.map((cause) => onMember(left(cause.failure)))
       const causes = lefts(all).map((own, n) => ({ sink: failure.causes[n]?.sink ?? '', failure: own }))
-      return all.find(isRight) ?? left(allFailed(causes))
+      return all.find(isRight) ?? left(startedIf(isStarted, allFailed(causes)))
     }
     case 'NotAll': {
       const all = failure.verdicts.map(({ sink, verdict }) => ({ sink, verdict: onMember(verdict) }))
       const isTaken = all.every(({ verdict }) => isRight(verdict))
-      return isTaken ? right({ sink: all.map(({ sink }) => sink).join(' & ') }) : left(notAll(all))
+      if (isTaken) return right({ sink: all.map(({ sink }) => sink).join(' & ') })
+      return left(startedIf(isStarted, notAll(all)))
     }
     case 'Refused':
     case 'Retryable':
@@ -262,6 +273,7 @@ const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['queueFull', 
 export const wasStarted = (failure: Failure): boolean => {
   if (failure._tag === 'Retryable') return !NOT_STARTED.has(failure.reason)
   if (failure._tag === 'Refused' || failure._tag === 'Expired') return true
+  if (unstarted.has(failure)) return false
   return partsOf(failure).some((part) => isRight(part) || wasStarted(part.left))
 }
 

@@ -1,7 +1,15 @@
 import { left } from '../core/either.ts'
 import { steady } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import { isFinal, isRetryable, messageOf, partlyFailed, retryable, wasStarted } from '../core/failure.ts'
+import {
+  isFinal,
+  isRetryable,
+  messageOf,
+  partlyFailed,
+  retryable,
+  startedIf,
+  wasStarted,
+} from '../core/failure.ts'
 import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
 import { checkOptions, list, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { frameBytes, type BatchPayload } from '../event/payload.ts'
@@ -124,6 +132,7 @@ export const withBisection = (
       let whole: Verdict | undefined
       let defect: { readonly error: unknown } | undefined
       let cancelInner = nothingToCancel
+      let isStarted = false
       let running = false
       let over = false
 
@@ -140,6 +149,7 @@ export const withBisection = (
 
       const settle = (part: ReadonlyArray<number>, verdict: Verdict): void => {
         const failure = verdict._tag === 'Left' ? verdict.left : undefined
+        isStarted ||= failure === undefined || wasStarted(failure)
         const { status } = failure?._tag === 'Refused' ? failure : {}
         const mayDivide = part.length > 1 && batch.signature === undefined
         if (status !== undefined && mayDivide && only.includes(status)) {
@@ -162,7 +172,7 @@ export const withBisection = (
         const isOne = verdicts.every((each) =>
           each._tag === 'Left' && first._tag === 'Left' ? each.left === first.left : each._tag === first._tag,
         )
-        return isOne ? first : left(partlyFailed(verdicts))
+        return isOne ? first : left(startedIf(isStarted, partlyFailed(verdicts)))
       }
 
       const emitIfKnown = (): void => {

@@ -8,8 +8,16 @@
 import { isRight, left, lefts, right } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
-import type { Failure, Verdict } from '../core/failure.ts'
+import {
+  allFailed,
+  earliestRetry,
+  messageOf,
+  notAll,
+  retryable,
+  startedIf,
+  wasStarted,
+} from '../core/failure.ts'
+import type { AllFailed, Failure, NotAll, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { assertSink, makeSink, reporting } from './layer.ts'
 import { reportedTo } from './observe.ts'
@@ -34,7 +42,7 @@ interface Rules {
   /** A sink's answer in an earlier attempt. */
   readonly before: (lastFailure: Failure, sink: string) => Verdict | undefined
   /** The verdict when every sink has answered, and no success was enough. */
-  readonly together: (verdicts: ReadonlyArray<Verdict>, name: string, names: ReadonlyArray<string>) => Verdict
+  readonly together: (verdicts: ReadonlyArray<Verdict>, names: ReadonlyArray<string>) => AllFailed | NotAll
 }
 
 const NOT_ASKED = 'the deadline came before it was asked; no request was sent'
@@ -72,17 +80,21 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const everyone = sinks.map((sink, at) => ({ at, called: sink.name, subscribe: reportedTo(sink) }))
   const nothing: ReadonlyArray<Verdict | undefined> = names.map(() => undefined)
   /** Given again if all fail as before: thousands of items with the same failure share one verdict. */
-  let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
+  let lastFailed:
+    Readonly<{ verdicts: ReadonlyArray<Verdict>; isStarted: boolean; verdict: Verdict }> | undefined
 
   /** Whether an earlier answer stands: the sink took the item, refused it, or asked to wait longer. */
   const isSettled = (answer: Verdict, at: number): boolean =>
     answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > at
 
-  const together = (answers: ReadonlyArray<Verdict | undefined>): Verdict => {
+  /** `isStarted`: a sink started a request in this attempt. */
+  const together = (answers: ReadonlyArray<Verdict | undefined>, isStarted: boolean): Verdict => {
     const verdicts = answers.filter((answer) => answer !== undefined)
-    if (lastFailed !== undefined && sameVerdicts(lastFailed.verdicts, verdicts)) return lastFailed.verdict
-    const verdict = rules.together(verdicts, name, names)
-    if (verdict._tag === 'Left') lastFailed = { verdicts, verdict }
+    if (!rules.wantsOne && verdicts.every(isRight)) return right({ sink: name })
+    if (lastFailed?.isStarted === isStarted && sameVerdicts(lastFailed.verdicts, verdicts))
+      return lastFailed.verdict
+    const verdict = left(startedIf(isStarted, rules.together(verdicts, names)))
+    lastFailed = { verdicts, isStarted, verdict }
     return verdict
   }
 
@@ -103,6 +115,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       let asked = 0
       let running = 0
       let verdict: Verdict | undefined
+      let isStarted = false
       let isOver = false
 
       /** A sink's own last failure, and the shared work. A spread doubles the time of a delivery. */
@@ -116,8 +129,9 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         if (answers[at] !== undefined) return
         answers[at] = given
         unanswered--
+        isStarted ||= given._tag === 'Right' || wasStarted(given.left)
         if (rules.wantsOne && given._tag === 'Right') verdict ??= given
-        else if (unanswered === 0) verdict ??= together(answers)
+        else if (unanswered === 0) verdict ??= together(answers, isStarted)
       }
 
       const ask = ({ at, called, subscribe }: (typeof everyone)[number]): void => {
@@ -158,7 +172,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         if (running === 0) observer.complete()
       })
 
-      if (unanswered === 0) verdict = together(answers)
+      if (unanswered === 0) verdict = together(answers, false)
       proceeding.run()
       return () => {
         isOver = true
@@ -180,8 +194,8 @@ const FIRST_SUCCESS: Rules = {
     const cause = causes.find((each) => each.sink === sink)
     return cause && left(cause.failure)
   },
-  together: (verdicts, _, names) =>
-    left(allFailed(lefts(verdicts).map((failure, at) => ({ sink: names[at] ?? '', failure })))),
+  together: (verdicts, names) =>
+    allFailed(lefts(verdicts).map((failure, at) => ({ sink: names[at] ?? '', failure }))),
 }
 
 const FAILOVER: Rules = { ...FIRST_SUCCESS, called: 'failover', separator: ' > ', isInTurn: true }
@@ -195,10 +209,7 @@ const TO_ALL: Rules = {
     const verdicts = lastFailure._tag === 'NotAll' ? lastFailure.verdicts : []
     return verdicts.find((each) => each.sink === sink)?.verdict
   },
-  together: (verdicts, name, names) =>
-    verdicts.every(isRight)
-      ? right({ sink: name })
-      : left(notAll(verdicts.map((verdict, at) => ({ sink: names[at] ?? '', verdict })))),
+  together: (verdicts, names) => notAll(verdicts.map((verdict, at) => ({ sink: names[at] ?? '', verdict }))),
 }
 
 /**

@@ -1,7 +1,18 @@
-import { left } from 'fp-ts/lib/Either.js'
-import { EMPTY, lastValueFrom } from 'rxjs'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { EMPTY, from, lastValueFrom, toArray } from 'rxjs'
 import { expect, it } from 'vitest'
-import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
+import { allFailed, refused } from '../../src/core/failure.ts'
+import {
+  deliver,
+  failover,
+  firstSuccess,
+  lift,
+  retryable,
+  sink,
+  toAll,
+  withRateLimit,
+} from '../../src/index.ts'
+import type { ObservableEither, Sink, Verdict } from '../../src/index.ts'
 import { decide } from '../../src/outbox/decide.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
@@ -19,6 +30,38 @@ it.each([limitRetries(0), deadline(1_000)])('%j ends no item before its first re
 const none$: ObservableEither<never, string> = EMPTY
 
 const failed = { attempts: 1, lastFailure: retryable('status') }
+
+it('what holds an item back is no attempt, and says nothing of how the last one failed', () => {
+  const entry = { ...newEntry('1', 'a'), firstAttemptAt: 0, progress: failed }
+  const held = (notBefore: number) =>
+    decide(
+      deadline(1_000),
+      entry,
+      7,
+      left(allFailed([{ sink: 's', failure: retryable('held', { notBefore }) }])),
+      8,
+      () => 0,
+    )
+  expect(held(50)).toMatchObject({ attempts: 1, entry: { progress: failed }, wait: { due: 50 } })
+  expect(held(5_000)).toMatchObject({ outcome: { attempts: 1, failure: { because: 'deadline', ...failed } } })
+})
+
+const answering = (verdict: Verdict) => sink('other', async (_: unknown) => verdict)
+const refusing = answering(left(refused('status', { status: 410 })))
+
+it.each<[string, (limited: Sink<string>) => Sink<string>]>([
+  ['firstSuccess, beside one that refused', (limited) => firstSuccess([limited, refusing])],
+  ['failover, behind one that refused', (limited) => failover([refusing, limited])],
+  ['toAll, beside one that took it', (limited) => toAll([limited, answering(right({ sink: 'other' }))])],
+  ['both', (limited) => toAll([firstSuccess([limited, refusing])])],
+])('a sink that is held back uses up no attempt in %s', async (_, combined) => {
+  const clock = virtualClock()
+  const limited = withRateLimit({ perSecond: 1 })(scriptedSink<string>({ name: 'limited', clock }))
+  const retry = both(exponential({ base: 1 }), limitRetries(1))
+  const outcome$ = from('abcde').pipe(lift(), deliver(combined(limited), { clock, retry }), toArray())
+  const outcomes = await clock.run(lastValueFrom(outcome$))
+  expect(outcomes).toMatchObject([1, 2, 2, 2, 2].map((attempts) => ({ _tag: 'Delivered', attempts })))
+})
 
 it.each([
   [999, 'Delivered', 2, 1, failed],
