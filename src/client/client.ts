@@ -114,6 +114,8 @@ export interface Client<
   E extends EventTypes = AnyEvents,
   T extends Traits = AnyTraits,
 > extends AsyncDisposable {
+  /** The option `name`, which its log events have as `from`. */
+  readonly name: string
   /** Sets data about a user. */
   readonly identify: (call: IdentifyInput<T>) => Either<Refusal, Accepted>
   /** A user did something. */

@@ -249,6 +249,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   if (work.waiting() > 0) program.busy()
 
   return {
+    name: from,
     identify: (call) => send(call, 'identify'),
     track: (call) => send(call, 'track'),
     page: (call) => send(call, 'page'),

@@ -194,6 +194,7 @@ export const openDestination = (
   }
 
   return {
+    name: from,
     send: async (call) => {
       if (!enabled) return refuse(disabled(call))
       try {

@@ -109,6 +109,8 @@ export interface DestinationStats extends Totals {
 
 /** A webhook destination. */
 export interface Destination extends AsyncDisposable {
+  /** The option `name`, which its log events have as `from`. */
+  readonly name: string
   /**
    * Accepts an event, or answers why not. Never rejects. Accepted means: stored in the outbox. The outcome
    * comes out of `outcomes$`, usually later; if it is known at once, before this answer.

@@ -1,12 +1,12 @@
 /** The URLs of a destination. They may change while it runs. */
 import { constVoid, left } from '../core/either.ts'
-import { retryable, type Verdict } from '../core/failure.ts'
+import { retryable, type Cause, type Verdict } from '../core/failure.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { bareWebhook } from '../http/bareWebhook.ts'
 import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
-import { closeAll, firstSuccess } from '../sink/combine.ts'
+import { closeAll, firstOf } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
 import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
@@ -30,6 +30,7 @@ export interface Receivers {
 const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
 const CLOSING = deferred('the destination is closing')
 const GONE = deferred('the settings do not have this URL any more')
+const NEW = retryable('held', { detail: 'the settings have this URL since; no request was sent' })
 
 type AnySecret = SecretSource | StandardSecretSource | undefined
 
@@ -123,7 +124,15 @@ export const urlsSink = (
     const before = urls
     const all = next.map((hook) => before.find((each) => each.hook.name === hook.name) ?? openUrl(hook))
     // It throws for two of one name, before anything is changed.
-    ask = subscribeTo(firstSuccess(all.map(({ queue }) => queue)))
+    // An event that all of these refuse while it is under way may still go to one that comes.
+    const added = (): ReadonlyArray<Cause> =>
+      urls.flatMap((url) => (all.includes(url) ? [] : { sink: url.hook.name, failure: NEW }))
+    ask = subscribeTo(
+      firstOf(
+        all.map(({ queue }) => queue),
+        added,
+      ),
+    )
     urls = all
     for (const [at, hook] of next.entries()) {
       const url = urls[at]

@@ -1,8 +1,7 @@
-import { ignoreRejection } from '../core/awaitable.ts'
 import type { Fields } from '../core/json.ts'
 import { checkOptions, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import type { Payload } from '../event/payload.ts'
-import { signerSource, type SecretSource } from '../signing/secret.ts'
+import { askFor, signerSource, type SecretSource } from '../signing/secret.ts'
 import { STANDARD_HEADERS, standardHeadersOf, type StandardSecretSource } from '../signing/standard.ts'
 import { clockOf, type Attempt, type Sink } from '../sink/sink.ts'
 import { headerNameOption, headersOption, sinkSettings, secretSourceOption } from './httpOptions.ts'
@@ -71,8 +70,7 @@ export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
       headersOf: ({ id }: Payload<unknown>, attempt: Attempt, body: Uint8Array) => {
         const given = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(id)]
         if (standardSecret === undefined) return given
-        const secrets = typeof standardSecret === 'function' ? standardSecret() : standardSecret
-        ignoreRejection(secrets)
+        const secrets = typeof standardSecret === 'function' ? askFor(standardSecret) : standardSecret
         const headers = standardHeadersOf(secrets, inHeader(id), body, clockOf(attempt).now())
         return [...given, ...Object.entries(headers).flat()]
       },

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Observable } from 'rxjs'
-import { constVoid, isLeft } from '../core/either.ts'
+import { constVoid, isLeft, valueOr } from '../core/either.ts'
 import { backgroundClock, type Cancel } from '../core/clock.ts'
 import { codeOf, messageOf, show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
-import type { Totals } from '../core/outcome.ts'
+import { sumOf, type Totals } from '../core/outcome.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import { readRequest } from '../signing/request.ts'
@@ -19,7 +19,7 @@ import { inOneLine, storyOf } from './story.ts'
 
 /** What an inspector looks at: a destination or a client. */
 export interface Inspectable {
-  /** Shown until its first event says another one. Default: `part 1` and so on, as they came. */
+  /** Shown until an event says another one. Default: `part 1` and so on, as they came. */
   readonly name?: string
   readonly events$: Observable<LogEvent>
   readonly dead: OwnDeadLetters<unknown>
@@ -109,11 +109,14 @@ const NO_PART = 'inspector: a part is a destination, a client, or like one: { ev
 const watched = (part: Inspectable, key: number, count: number) => {
   const memory = recorder(Math.ceil(MAX_HISTORIES / count), part.name ?? `part ${String(key + 1)}`)
   const watching = part.events$.subscribe({ next: memory.onEvent, error: constVoid })
+  let last: ReturnType<Inspectable['stats']> = { ...sumOf([]), refused: 0 }
+  /** A part of the host may have nothing to tell any more: the others are shown all the same. */
+  const stats = () => (last = valueOr(undefined, () => part.stats()) ?? last)
   return {
     ...memory,
     part,
     key,
-    snapshot: () => memory.snapshot(part.stats(), key),
+    snapshot: () => memory.snapshot(stats(), key),
     stop: () => watching.unsubscribe(),
     list: async () => {
       const found = await part.dead.list({ limit: DEAD_SHOWN + 1 })
@@ -124,7 +127,7 @@ const watched = (part: Inspectable, key: number, count: number) => {
         const why = 'failure' in outcome && showFailure(outcome.failure)
         return { ...outlineOf(entry.item), key, at, why }
       })
-      const { dead = `${String(DEAD_SHOWN)} or more` } = part.stats()
+      const { dead = `${String(DEAD_SHOWN)} or more` } = stats()
       return { list, count: found.length > DEAD_SHOWN ? dead : list.length }
     },
     change: async (verb: string, ids: ReadonlyArray<unknown> | undefined) => {

@@ -2,7 +2,7 @@
 import { valueOr, type Either } from '../core/either.ts'
 import { codeOf, type Failure, type Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Refusal, Threw } from '../core/refusal.ts'
+import { UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
 
 /** Of each log event: milliseconds since 1970, and the name of its part. @inline */
 export interface Told {
@@ -115,13 +115,13 @@ const frameOf = ({ stack = '', message }: Error): string => {
 }
 
 /**
- * The kind of an error and its place, without its message, which may quote the payload or a secret. The one
- * of an outbox that did not open quotes none.
+ * The kind of an error and its place, without its message, which may quote the payload or a secret. Ours, of
+ * an outbox that did not open or an answer that does not fit, quote none.
  */
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!(error instanceof Error)) return `a thrown ${typeof error}`
     const code = codeOf(error)
-    if (code === 'HEADRACE_OUTBOX') return `${error.name}: ${error.message}`
+    if (code === 'HEADRACE_OUTBOX' || error instanceof UnfitAnswer) return `${error.name}: ${error.message}`
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })

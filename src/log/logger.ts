@@ -43,7 +43,7 @@ const loggedCauses = (failure: Failure): ReadonlyArray<string> => {
 /** Failures that a person must act on. They are logged as errors. */
 const SERIOUS = /^(timeout|certificate|blockedAddress) /
 
-/** Sinks that are remembered: the URLs of a part may come and go for ever. */
+/** Sinks, and places of defects, that are remembered: the URLs of a part may come and go for ever. */
 const MAX_FAILING = 1_000
 
 const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) })
@@ -118,6 +118,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       return
     }
     const more = before?.count ?? 0
+    if (withheld.size >= MAX_FAILING) withheld.clear()
     withheld.set(key, { count: 0, lastLine: event.at })
     const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
     write(level, logLine(event) + suffix, { ...fields, more })

@@ -2,10 +2,11 @@
  * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that
  * only this module reaches, so no log, error, `util.inspect`, JSON, spread or template can show it.
  */
-import { ignoreRejection } from '../core/awaitable.ts'
+import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
-import type { Fault } from '../core/refusal.ts'
+import { kindOf } from '../core/json.ts'
+import { UnfitAnswer, type Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
 
 /** Exists in types only: only `secretFrom` makes a `Secret`. */
@@ -123,12 +124,27 @@ export const signerFrom = (secret: unknown): Either<Fault, Signer> => {
  */
 export const signerOf = (secret: Secret | string): Signer => {
   const signer = signerFrom(secret)
-  if (signer._tag === 'Left') throw new TypeError(`the secret ${signer.left.message}`)
+  if (signer._tag === 'Left') throw new UnfitAnswer(`the secret ${signer.left.message}`)
   return signer.right
 }
 
 /** A secret, or a function that is asked for it at each attempt. @inline */
 export type SecretSource = Secret | string | (() => Secret | string)
+
+/** Asks the host's function for a secret. Its error may quote the secret, so its message is not passed on. */
+export const askFor = <A>(ask: () => A): A => {
+  let answer: A
+  try {
+    answer = ask()
+  } catch (error) {
+    throw new UnfitAnswer(
+      `the function of a secret throws ${error instanceof Error ? error.name : kindOf(error)}`,
+    )
+  }
+  if (!isPromiseLike(answer)) return answer
+  ignoreRejection(answer)
+  throw new UnfitAnswer('the function of a secret answers a promise: it must answer at once')
+}
 
 /** The signer of an attempt. The last one is kept, so equal answers of a function share one. */
 export const signerSource = (source: SecretSource): (() => Signer) => {
@@ -136,9 +152,8 @@ export const signerSource = (source: SecretSource): (() => Signer) => {
   let last: Secret | string | undefined = typeof source === 'function' ? undefined : source
   let signer = last === undefined ? undefined : signerOf(last)
   return () => {
-    const secret = ask()
+    const secret = askFor(ask)
     if (signer !== undefined && secret === last) return signer
-    ignoreRejection(secret)
     signer = signerOf(secret)
     last = secret
     return signer

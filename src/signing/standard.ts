@@ -1,7 +1,7 @@
 /** Standard Webhooks: signatures over id, time and body, so that a receiver can refuse an old request. */
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
-import type { Fault } from '../core/refusal.ts'
+import { UnfitAnswer, type Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
 import { knownSigner, sealed, type Secret } from './secret.ts'
 import { failed, type Mismatch, type Verify } from './verify.ts'
@@ -58,7 +58,7 @@ export const standardHeadersOf = (
   now: number,
 ): Readonly<Record<(typeof STANDARD_HEADERS)[number], string>> => {
   const secret = standardSecretFrom(secrets)
-  if (secret._tag === 'Left') throw new TypeError(`the standard secret ${secret.left.message}`)
+  if (secret._tag === 'Left') throw new UnfitAnswer(`the standard secret ${secret.left.message}`)
   const seconds = String(Math.floor(now / 1_000))
   // A secret has a signer.
   const signature = (knownSigner(secret.right) as Signer)(contentOf(id, seconds, body))

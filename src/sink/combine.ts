@@ -11,13 +11,14 @@ import { drainLoop } from '../core/drainLoop.ts'
 import {
   allFailed,
   earliestRetry,
+  isFinal,
   messageOf,
   notAll,
   retryable,
   startedIf,
   wasStarted,
 } from '../core/failure.ts'
-import type { AllFailed, Failure, NotAll, Verdict } from '../core/failure.ts'
+import type { AllFailed, Cause, Failure, NotAll, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { assertSink, makeSink, reporting } from './layer.ts'
 import { reportedTo } from './observe.ts'
@@ -32,7 +33,7 @@ export interface CombinationOptions {
 const combinationOptions = strict({ name: optional(text) })
 
 /** The differences between the combinations. */
-interface Rules {
+interface Rules<F extends AllFailed | NotAll = AllFailed | NotAll> {
   readonly called: string
   readonly separator: string
   /** Whether a sink is asked only after the one before it failed. */
@@ -42,7 +43,7 @@ interface Rules {
   /** A sink's answer in an earlier attempt. */
   readonly before: (lastFailure: Failure, sink: string) => Verdict | undefined
   /** The verdict when every sink has answered, and no success was enough. */
-  readonly together: (verdicts: ReadonlyArray<Verdict>, names: ReadonlyArray<string>) => AllFailed | NotAll
+  readonly together: (verdicts: ReadonlyArray<Verdict>, names: ReadonlyArray<string>) => F
 }
 
 const NOT_ASKED = 'the deadline came before it was asked; no request was sent'
@@ -73,7 +74,13 @@ export const closeAll = async <A>(all: ReadonlyArray<Sink<A>>, within: number, o
   if (failed !== undefined) throw failed.reason
 }
 
-const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions): Sink<A> => {
+/** `added`: causes of sinks that came since, for a failure of all that were asked. */
+const combine = <A>(
+  rules: Rules,
+  sinks: ReadonlyArray<Sink<A>>,
+  options: CombinationOptions,
+  added: () => ReadonlyArray<Cause> = () => [],
+): Sink<A> => {
   const { called, separator } = rules
   const names = namesOf(called, sinks)
   const { name = names.join(separator) } = checkOptions(`options of ${called}`, combinationOptions, options)
@@ -91,6 +98,11 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const together = (answers: ReadonlyArray<Verdict | undefined>, isStarted: boolean): Verdict => {
     const verdicts = answers.filter((answer) => answer !== undefined)
     if (!rules.wantsOne && verdicts.every(isRight)) return right({ sink: name })
+    const more = verdicts.every(isFinal) ? added() : []
+    if (more.length > 0) {
+      const { causes } = FIRST_SUCCESS.together(verdicts, names)
+      return left(startedIf(isStarted, allFailed([...causes, ...more])))
+    }
     if (lastFailed?.isStarted === isStarted && sameVerdicts(lastFailed.verdicts, verdicts))
       return lastFailed.verdict
     const verdict = left(startedIf(isStarted, rules.together(verdicts, names)))
@@ -184,7 +196,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   return reporting(made)
 }
 
-const FIRST_SUCCESS: Rules = {
+const FIRST_SUCCESS: Rules<AllFailed> = {
   called: 'firstSuccess',
   separator: ' | ',
   isInTurn: false,
@@ -197,6 +209,10 @@ const FIRST_SUCCESS: Rules = {
   together: (verdicts, names) =>
     allFailed(lefts(verdicts).map((failure, at) => ({ sink: names[at] ?? '', failure }))),
 }
+
+/** As `firstSuccess`, for sinks that are exchanged while deliveries run. `added` has those that came since. */
+export const firstOf = <A>(sinks: ReadonlyArray<Sink<A>>, added: () => ReadonlyArray<Cause>): Sink<A> =>
+  combine(FIRST_SUCCESS, sinks, {}, added)
 
 const FAILOVER: Rules = { ...FIRST_SUCCESS, called: 'failover', separator: ' > ', isInTurn: true }
 

@@ -21,7 +21,7 @@ type Tried = Pick<Attempted, 'sink' | 'item' | 'result'>
 /** Reports an attempt that ran between two readings of its clock, if it was started. */
 export const tellAttempt = (to: Listener, attempt: Attempt, start: number, end: number, of: Tried): void => {
   const { sink, item, result } = of
-  if (result._tag === 'Left' && !wasStarted(result.left)) return
+  if (result._tag === 'Left' ? !wasStarted(result.left) : result.right.duplicate) return
   const { number, until } = attempt
   const at = nowOf(attempt, end)
   const startedAt = nowOf(attempt, start)

@@ -68,7 +68,10 @@ export const retryAfterGate = (maxDelay: number, open: () => GateState): Layer =
       // A moment may be NaN.
       if (!(until > gate.closedUntil)) return
       gate.closedUntil = until
-      held = left(retryable('held', { notBefore: until, detail: ASKED }))
+      // A gate inside holds back for a reason of its own.
+      const { gate: name, detail } = failure._tag === 'Retryable' ? failure : {}
+      const why = name === undefined ? { detail: ASKED } : { gate: name, ...(detail && { detail }) }
+      held = left(retryable('held', { notBefore: until, ...why }))
     }
 
     return {

@@ -1,6 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { retryable, type Payload, type Verdict } from '../../src/index.ts'
+import { refused, retryable, type Payload, type Verdict } from '../../src/index.ts'
 import { checkOptions } from '../../src/core/options.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { urlsSink } from '../../src/destination/urls.ts'
@@ -38,6 +38,16 @@ it('leases no event while all URLs ask for a pause, and asks a new URL at once',
   destination.change([other], undefined)
   await clock.advance(1)
   expect(other.calls).toHaveLength(2)
+})
+
+it('what the old URLs refuse while it is under way goes to one that came since', async () => {
+  const { clock, destination, outcomes } = open([() => ({ verdict: left(refused('status')), after: 10 })])
+  for (const id of ['1', '2']) await destination.send(track(id))
+  await clock.advance(5)
+  destination.change([scriptedSink<Payload<Event>>({ name: 'other', clock })], undefined)
+  await clock.advance(5_000)
+  const delivered = { _tag: 'Delivered', attempts: 2, receipt: { sink: 'other' } }
+  expect(outcomes).toMatchObject([delivered, delivered])
 })
 
 it('an exchange refuses two sinks of one name, and ends what waits for one that it leaves out', async () => {

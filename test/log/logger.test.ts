@@ -26,6 +26,13 @@ const logged = (options?: { readonly quiet: number }) => {
 }
 
 describe('toLogger', () => {
+  it('remembers 1,000 places of defects', () => {
+    const { lines, onEvent } = logged()
+    for (const at of [...Array(1_001).keys(), 0])
+      onEvent({ _tag: 'Defect', at: 0, from: 'mine', where: `place ${at}`, error: 'x' })
+    expect(lines).toHaveLength(1_002)
+  })
+
   it('remembers 1,000 sinks that fail, and logs the others as new ones', () => {
     const { lines, onEvent } = logged()
     for (let n = 0; n < 1_001; n++) onEvent(attempted(`${A}/${String(n)}`, 1, unavailable))

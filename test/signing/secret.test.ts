@@ -107,7 +107,9 @@ it('signerOf gives one secret one signer, so that work can be shared by identity
   expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
   expect(signerOf('a')('{}')).toBe(signatureOf(secret, '{}'))
   const later = (): never => Promise.reject(new Error('planted')) as never
-  expect(signerSource(later)).toThrow('the secret must be a string')
+  expect(signerSource(later)).toThrow('the function of a secret answers a promise: it must answer at once')
+  const failing = signerSource(() => expect.fail('hunter2'))
+  expect(failing).toThrow(/^the function of a secret throws AssertionError$/)
 })
 
 describe('sign', () => {

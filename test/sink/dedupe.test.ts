@@ -1,22 +1,27 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { onlyAttempt, retryable, toAll, withDedupe } from '../../src/index.ts'
+import { onlyAttempt, retryable, toAll, withDedupe, withObserver } from '../../src/index.ts'
+import type { Listener, LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
 const deduped = (reply: Reply) => {
   const clock = virtualClock()
   const inner = scriptedSink<string>({ clock, reply: () => reply })
-  const { deliver } = withDedupe({ keyOf: (item: string) => item, keyTimeout: 1_000 })(inner)
-  const send = (complete = () => undefined) => deliver('a', { ...onlyAttempt, clock }).subscribe({ complete })
+  const deduped = withDedupe({ keyOf: (item: string) => item, keyTimeout: 1_000 })(inner)
+  const send = (complete = () => undefined, onEvent: Listener = () => undefined) =>
+    withObserver({ onEvent })(deduped)
+      .deliver('a', { ...onlyAttempt, clock })
+      .subscribe({ complete })
   return { clock, inner, send }
 }
 
 it('sends again when the window is over, and not before', () => {
   const { clock, inner, send } = deduped({ verdict: right({ sink: 's' }) })
-  send()
+  const told: LogEvent[] = []
+  send(undefined, (event) => told.push(event))
   clock.tick(999)
-  send()
-  expect(inner.calls).toHaveLength(1)
+  send(undefined, (event) => told.push(event))
+  expect([inner.calls.length, told.length]).toEqual([1, 1])
   clock.tick(1)
   send()
   expect(inner.calls).toHaveLength(2)

@@ -12,6 +12,21 @@ test.each([-1, NaN, Infinity])('a `maxDelay` of %d is refused', (maxDelay) =>
   expect(() => withRetryAfterGate({ maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
 )
 
+test('what a gate inside holds back is held with the name of that gate', () => {
+  const clock = virtualClock()
+  const held = left(retryable('held', { notBefore: clock.now() + 50, gate: 'circuit', detail: 'open' }))
+  const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: held }) })
+  const told: Verdict[] = []
+  const run = subscribeTo(withRetryAfterGate()(inner))
+  for (let n = 0; n < 2; n++)
+    run(
+      'a',
+      { ...onlyAttempt, clock },
+      hearing((each) => told.push(each)),
+    )
+  expect([inner.calls.length, told[1]]).toEqual([1, held])
+})
+
 test('it holds back for an hour at most, all with one verdict', () => {
   const clock = virtualClock()
   const verdict = left(retryable('status', { notBefore: clock.now() + 1e15 }))
