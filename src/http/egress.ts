@@ -101,7 +101,7 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
   if (range === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
   if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
-  if (onlyPublic && !isPublic(address)) return 'is no address of the public internet: only those are dialled'
+  if (onlyPublic && !isPublic(address)) return 'is not on the public internet: only that is dialled'
   return undefined
 }
 
@@ -200,7 +200,8 @@ export const guardedLookup =
       const reasons = found.map(({ address }) => guard.address(address, name))
       const good = found.filter((_, at) => reasons[at] === undefined)
       const [first] = good
-      if (first === undefined) done(blockedAddress(`${name} leads to ${reasons[0] ?? 'no address'}`), [])
+      const why = reasons[0] === undefined ? 'no address' : `an address that is not allowed: ${reasons[0]}`
+      if (first === undefined) done(blockedAddress(`${name} leads to ${why}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)
     })
