@@ -53,12 +53,10 @@ const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: Abor
   const given = { ...Object.fromEntries(kept), 'Content-Length': body.length }
   // Not `fetch`, which refuses an answer after an unasked `100 Continue`.
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+  const how = { method: 'POST', headers: given, agent: false, signal }
   const post = () =>
     new Promise<number>((resolve, reject) => {
-      const sent = request(url, { method: 'POST', headers: given, agent: false, signal }, (answer) => {
-        resolve(answer.statusCode ?? 502)
-        answer.destroy()
-      })
+      const sent = request(url, how, (answer) => resolve(answer.destroy().statusCode ?? 502))
       sent.on('error', reject).end(body)
     })
   return inTime(systemClock, PASS_TIMEOUT, post)

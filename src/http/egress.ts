@@ -199,9 +199,8 @@ export const guardedLookup =
       if (error !== null) return done(error, [])
       const reasons = found.map(({ address }) => guard.address(address, name))
       const good = found.filter((_, at) => reasons[at] === undefined)
-      const [first] = good
-      const why = reasons[0] === undefined ? 'no address' : `an address that is not allowed: ${reasons[0]}`
-      if (first === undefined) done(blockedAddress(`${name} leads to ${why}`), [])
+      const [[first], [why = 'it has none']] = [good, reasons]
+      if (first === undefined) done(blockedAddress(`${name} leads to no address that is allowed: ${why}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)
     })

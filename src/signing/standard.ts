@@ -66,8 +66,8 @@ export const standardHeadersOf = (
   return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature }
 }
 
-/** The milliseconds of the years 1973 to 5138: no seconds, and no microseconds. */
-const [EARLIEST, LATEST] = [1e11, 1e14]
+/** Of the years 1973 to 5138: neither seconds nor microseconds. */
+const isMillis = (time: number): boolean => time > 1e11 && time < 1e14
 
 /** Verifies a message by its three headers. `now` and `tolerance` are milliseconds. */
 export const standardVerifierOf = (
@@ -93,7 +93,7 @@ export const standardVerifierOf = (
   ignoreRejection(now)
   const time = Number(now)
   if (!(Math.abs(Math.floor(time / 1_000) - Number(seconds)) * 1_000 <= tolerance))
-    return time > EARLIEST && time < LATEST
+    return isMillis(time)
       ? failed('stale', 'the request is old or from the future: sent again, or a clock is wrong')
       : failed('badClock', "this receiver's now must answer milliseconds since 1970, and not a promise")
   return right((body) => {
