@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -24,7 +25,15 @@ func isAuthentic(body []byte, signature string) bool {
 
 func receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-	if err != nil || !isAuthentic(body, r.Header.Get("X-Signature")) {
+	if errors.As(err, new(*http.MaxBytesError)) {
+		w.WriteHeader(http.StatusRequestEntityTooLarge) // final
+		return
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError) // the body broke off: the event comes again
+		return
+	}
+	if !isAuthentic(body, r.Header.Get("X-Signature")) {
 		w.WriteHeader(http.StatusUnauthorized) // final; after a 5xx the event would come again for four hours
 		return
 	}

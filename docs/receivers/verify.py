@@ -17,8 +17,20 @@ def is_authentic(body: bytes, signature: str) -> bool:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def read_body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        # A proxy may send chunks, which http.server leaves to us. Unread, they would be taken for a request.
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():  # trailers
+            pass
+        return body
+
     def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.read_body()
         # 401 is final. After a 5xx the event would come again for four hours.
         self.send_response(204 if is_authentic(body, self.headers.get("X-Signature", "")) else 401)
         self.send_header("Content-Length", "0")

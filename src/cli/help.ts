@@ -97,7 +97,8 @@ Exit codes: 0 the file is valid, likely mistakes are told on stderr; 2 it is not
 Sends signed events of all kinds, large, odd and repeated ones, and wrong
 signatures, all about the user check-receiver. Each request has the level must,
 should or may. For one that is not answered as expected the output says what was
-sent, expected and seen, and why it matters.
+sent, expected and seen, and why it matters. It signs X-Signature only, so a
+receiver of Standard Webhooks fails, unless it has secrets and migrating too.
 
 Example:
   $ headrace check-receiver http://127.0.0.1:8080/hook --secret-env WEBHOOK_SECRET

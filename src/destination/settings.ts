@@ -108,16 +108,17 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
 export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> =>
   withEgressFaults(egress, decodeOptions(settingsOption(egress), input))
 
-/** Faults of headers that a URL with a standard secret sets itself. */
-export const standardHeaderFaults = ({
-  standardSecret: shared,
-  webhooks = [],
-}: Partial<Pick<Settings, 'standardSecret' | 'webhooks'>>): Faults =>
-  webhooks.flatMap(({ headers = {}, standardSecret = shared }, at) =>
-    Object.keys(standardSecret === undefined ? {} : headers).flatMap((name) =>
-      faultsAt(`webhooks[${String(at)}].headers.${name}`, nameFault(name, STANDARD_HEADERS)),
-    ),
-  )
+/** Faults of headers that a request sets itself: those of a standard secret, and `messageIdHeader`. */
+export const standardHeaderFaults = (
+  { standardSecret: shared, webhooks = [] }: Partial<Pick<Settings, 'standardSecret' | 'webhooks'>>,
+  ...own: ReadonlyArray<string>
+): Faults =>
+  webhooks.flatMap(({ headers = {}, standardSecret = shared }, at) => {
+    const taken = standardSecret === undefined ? own : [...own, ...STANDARD_HEADERS]
+    const faultOf = (name: string): Faults =>
+      faultsAt(`webhooks[${String(at)}].headers.${name}`, nameFault(name, taken))
+    return Object.keys(headers).flatMap(faultOf)
+  })
 
 const settingsOption = (egress?: Egress): Option<Settings> =>
   strict(

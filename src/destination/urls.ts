@@ -1,6 +1,7 @@
 /** The URLs of a destination. They may change while it runs. */
 import { constVoid, left } from '../core/either.ts'
 import { retryable, type Cause, type Verdict } from '../core/failure.ts'
+import { ConfigError } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { bareWebhook } from '../http/bareWebhook.ts'
@@ -12,7 +13,7 @@ import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
-import type { Settings, SharedOptions } from './settings.ts'
+import { standardHeaderFaults, type Settings, type SharedOptions } from './settings.ts'
 
 export type Hook = Sink<Payload<Event>>
 
@@ -52,7 +53,10 @@ export const webhooksOf = ({ egress, dispatcher, statuses, messageIdHeader, laye
     standard: AnySecret
     hook: Hook
   }> = []
-  return ({ webhooks, sharedSecret, standardSecret: shared }: Settings): ReadonlyArray<Hook> => {
+  return (settings: Settings): ReadonlyArray<Hook> => {
+    const { webhooks, sharedSecret, standardSecret: shared } = settings
+    const faults = messageIdHeader === undefined ? [] : standardHeaderFaults(settings, messageIdHeader)
+    if (faults.length > 0) throw new ConfigError('Invalid settings of a webhook destination', faults)
     known = webhooks.map(({ secret: given = sharedSecret, standardSecret = shared, ...entry }) => {
       const text = JSON.stringify([entry.url, entry.headers, entry.tls])
       const equal = known.filter((each) => isSameSecret(each.secret, given))

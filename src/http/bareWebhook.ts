@@ -26,7 +26,10 @@ export interface WebhookOptions extends RequestOptions {
   readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
-  /** The name of a header with the message id, for receivers that deduplicate. Default: none is sent. */
+  /**
+   * The name of a header with the message id, for receivers that deduplicate. An id that has a `%`, or more
+   * than visible ASCII, is percent-encoded, as in `webhook-id`: `a b` is `a%20b`. Default: none is sent.
+   */
   readonly messageIdHeader?: string
   /** Default `headrace/1.0`. */
   readonly userAgent?: string

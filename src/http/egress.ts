@@ -101,7 +101,7 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
   if (range === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
   if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
-  if (onlyPublic && !isPublic(address)) return 'is no address of the public internet: only those are dialled'
+  if (onlyPublic && !isPublic(address)) return 'is not on the public internet: only that is dialled'
   return undefined
 }
 
@@ -199,8 +199,8 @@ export const guardedLookup =
       if (error !== null) return done(error, [])
       const reasons = found.map(({ address }) => guard.address(address, name))
       const good = found.filter((_, at) => reasons[at] === undefined)
-      const [first] = good
-      if (first === undefined) done(blockedAddress(`${name} leads to ${reasons[0] ?? 'no address'}`), [])
+      const [[first], [why = 'it has none']] = [good, reasons]
+      if (first === undefined) done(blockedAddress(`${name} leads to no address that is allowed: ${why}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)
     })

@@ -86,10 +86,16 @@ export const userAgentOption: Option<string> = checked((value) =>
   faultsAt('', value === '' ? 'must not be empty' : valueFault(value)),
 )
 
+/** An instance of a class, such as `Headers`, would count as no headers. */
+const isPlain = (it: unknown): it is Fields =>
+  isRecord(it) && Object.getPrototypeOf(Object.getPrototypeOf(it) ?? Object.prototype) === null
+
+const NOT_PLAIN = 'must be a plain object of names and values, such as Object.fromEntries(headers)'
+
 /** Static headers. `taken`: the sink's own names. A wrong name may hold anything: its index is named. */
 export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonly<Record<string, string>>> =>
   checked<Readonly<Record<string, string>>>((headers) => {
-    if (!isRecord(headers)) return [{ path: '', message: 'must be an object of names and values' }]
+    if (!isPlain(headers)) return [{ path: '', message: NOT_PLAIN }]
     const seen = new Set<string>()
     return Object.entries(headers).flatMap(([name, value], index) => {
       const folded = name.toLowerCase()

@@ -1,5 +1,5 @@
 /** Verifies an incoming request. It is known by its shape: neither Node's http nor the DOM is imported. */
-import { constVoid, right, type Either } from '../core/either.ts'
+import { constVoid, right, valueOr, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { isRecord } from '../core/json.ts'
 import { STANDARD_HEADERS, standardVerifierOf, type StandardSecrets } from './standard.ts'
@@ -100,7 +100,7 @@ export interface VerifyKeys {
   readonly migrating?: boolean
   /** How far `webhook-timestamp` may be from now, in milliseconds. Default 300,000. */
   readonly tolerance?: number
-  /** Milliseconds since 1970. Default: the time of the machine. */
+  /** Milliseconds since 1970. If it throws or answers others, the reason is `badClock`. Default: the time. */
   readonly now?: () => number
 }
 
@@ -161,7 +161,7 @@ export const verifyRequest = async (
     const verifier =
       by === 'X-Signature'
         ? verifierOf(own as Secrets, header('x-signature')) // It checks what it is given.
-        : standardVerifierOf(standardSecrets, standard, tolerance, now())
+        : standardVerifierOf(standardSecrets, standard, tolerance, valueOr(NaN, now))
     if (verifier._tag === 'Left') return verifier
     if (Number(header('content-length')) > maxBytes) return bodyTooLarge(maxBytes)
     const body = await readRequest(request, maxBytes)

@@ -1,4 +1,5 @@
 /** Standard Webhooks: signatures over id, time and body, so that a receiver can refuse an old request. */
+import { ignoreRejection } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
 import { UnfitAnswer, type Fault } from '../core/refusal.ts'
@@ -65,12 +66,15 @@ export const standardHeadersOf = (
   return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature }
 }
 
+/** Of the years 1973 to 5138: neither seconds nor microseconds. */
+const isMillis = (time: number): boolean => time > 1e11 && time < 1e14
+
 /** Verifies a message by its three headers. `now` and `tolerance` are milliseconds. */
 export const standardVerifierOf = (
   secrets: unknown,
   headers: ReadonlyArray<unknown>,
   tolerance: number,
-  now: number,
+  now: unknown,
 ): Either<Mismatch, Verify> => {
   const secret = standardSecretFrom(secrets)
   if (secret._tag === 'Left')
@@ -86,8 +90,12 @@ export const standardVerifierOf = (
   const given = signatures.split(' ').filter((each) => /^v1,[A-Za-z0-9+/]{43}=$/.test(each))
   if (given.length === 0 || !/^\d{1,12}$/.test(seconds))
     return failed('malformed', 'there is no signature of the form v1,<base64>, or no time in seconds')
-  if (!(Math.abs(Math.floor(now / 1_000) - Number(seconds)) * 1_000 <= tolerance))
-    return failed('stale', 'the request is old or from the future: sent again, or a clock is wrong')
+  ignoreRejection(now)
+  const time = Number(now)
+  if (!(Math.abs(Math.floor(time / 1_000) - Number(seconds)) * 1_000 <= tolerance))
+    return isMillis(time)
+      ? failed('stale', 'the request is old or from the future: sent again, or a clock is wrong')
+      : failed('badClock', "this receiver's now must answer milliseconds since 1970, and not a promise")
   return right((body) => {
     const expected = standardHeadersOf(secret.right, id, body, Number(seconds) * 1_000)['webhook-signature']
     const fits = (one: string): boolean =>

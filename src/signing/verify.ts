@@ -19,6 +19,8 @@ export type MismatchReason =
   | 'stale'
   /** The receiver's own secret is empty, padded or none: nothing can be verified. */
   | 'badSecret'
+  /** The receiver's own `now` throws, or does not answer milliseconds since 1970. */
+  | 'badClock'
   /** The body is not of the kind that this function verifies. */
   | 'badBody'
   /** The request's body was read before, so its bytes are gone. */
@@ -33,8 +35,8 @@ export interface Mismatch {
   readonly _tag: 'Mismatch'
   readonly reason: MismatchReason
   /**
-   * The status to answer: 401, or 413 for `tooLarge`, which are final for the sender. 500 for a fault of the
-   * receiver's own (`badSecret`, `badBody`, `bodyConsumed`, `unreadable`), so that the request comes again.
+   * The status to answer: 401, or 413 for `tooLarge`, which are final for the sender. 500 for `unreadable`
+   * and for a fault of the receiver's own (`badSecret` …, `bodyConsumed`), so that the request comes again.
    */
   readonly status: 401 | 413 | 500
   /** The cause and the remedy, for the operator of the receiver. Log it; do not send it back. */
@@ -56,15 +58,18 @@ export interface VerifiedRequest extends Verified {
   readonly text: string
   /** The header that it was judged by. */
   readonly by: 'X-Signature' | 'webhook-signature'
-  /** The signed `webhook-id`; remember it, for the same message may come twice. */
+  /**
+   * The signed `webhook-id`; remember it, for the same message may come twice. headrace percent-encodes a
+   * `messageId` that has a `%`, or more than visible ASCII: `a b` of the body is `a%20b` here.
+   */
   readonly id?: string
 }
 
-const OWN_FAULTS: ReadonlyArray<MismatchReason> = ['badSecret', 'badBody', 'bodyConsumed', 'unreadable']
+const NOT_AUTHENTIC: ReadonlyArray<MismatchReason> = ['missing', 'malformed', 'mismatch', 'stale']
 
 /** Not verified, and why. */
 export const failed = (reason: MismatchReason, explanation: string): Either<Mismatch, never> => {
-  const status = reason === 'tooLarge' ? 413 : OWN_FAULTS.includes(reason) ? 500 : 401
+  const status = reason === 'tooLarge' ? 413 : NOT_AUTHENTIC.includes(reason) ? 401 : 500
   return left({ _tag: 'Mismatch', reason, status, explanation })
 }
 
@@ -151,7 +156,7 @@ export const verifyRaw = (
 /**
  * Verifies a body that was parsed already, over `JSON.stringify` of it. It agrees with `verifyRaw` for every
  * body that headrace sends; other senders may write JSON another way. Prefer `verifyRaw` where you have the
- * bytes. Never throws, and takes constant time.
+ * bytes: a body that is not parsed is `badBody`. Never throws, and takes constant time.
  *
  * @param body what the JSON parser made, unchanged: a field added by a middleware makes it another body
  * @param signature the value of the `X-Signature` header, whatever it is
@@ -168,6 +173,10 @@ export const verifyParsed = (
 ): Either<Mismatch, Verified> => {
   const verifier = verifierOf(secrets, signature)
   if (verifier._tag === 'Left') return verifier
+  // A text that was parsed may be a body too, so only one that fits unparsed is the receiver's own fault.
+  const isText = typeof body === 'string' && verifier.right(body)._tag === 'Right'
+  if (isText || ArrayBuffer.isView(body) || body instanceof ArrayBuffer)
+    return failed('badBody', 'the body is not parsed: verify its text or bytes with verifyRaw')
   // For undefined, functions and symbols `JSON.stringify` answers undefined, though its type says string.
   const text = valueOr(undefined, () => JSON.stringify(body))
   if (text !== undefined) return verifier.right(text)

@@ -100,9 +100,12 @@ export const statusesOption: Option<StatusTable> = list(
   '{ from, to, means }',
   0,
   Infinity,
-  strict({
-    from: wholeNumber('', 0),
-    to: wholeNumber('', 0),
-    means: oneOf('delivered', 'refused', 'redirect', 'retry'),
-  }),
+  strict(
+    {
+      from: wholeNumber('', 0),
+      to: wholeNumber('', 0),
+      means: oneOf('delivered', 'refused', 'redirect', 'retry'),
+    },
+    ({ from, to }) => (from > to ? [{ path: 'from', message: 'must not be above to' }] : []),
+  ),
 )

@@ -2,7 +2,17 @@ import { readFileSync, statSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { signatureOf } from '../../src/signing/secret.ts'
 import { runCommand } from '../../src/cli/program.ts'
-import { collected, headrace, linesOf, receiverOf, recordsOf, scratch, screenOf, start } from './inProcess.ts'
+import {
+  collected,
+  headrace,
+  linesOf,
+  receiverOf,
+  recordsOf,
+  scratch,
+  screenOf,
+  served,
+  start,
+} from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
 const body = '{"type":"track","messageId":"m1"}'
@@ -155,11 +165,21 @@ it('--forward-to passes on bytes and signature, and answers as it is answered; n
   const nowhere = await opened(['--forward-to', 'http://127.0.0.1:9/'])
   expect(await nowhere.post('/', body)).toBe(502)
   nowhere.signal()
-  expect((await nowhere.ended).stderr).toContain('--forward-to could not be reached: fetch failed: bad port')
+  expect((await nowhere.ended).stderr).toContain('--forward-to could not be reached: connection refused')
   for (const url of ['ftp://a/', 'http://u:p@a/']) {
     const bad = await headrace(['listen', '0', '--forward-to', url])
     expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('--forward-to must be a URL')])
   }
+})
+
+it('--forward-to passes over interim answers', async () => {
+  const url = await served((request, response) => {
+    response.writeContinue()
+    response.writeEarlyHints({ link: '</a>; rel=preload' })
+    request.resume().on('end', () => response.writeHead(202).end())
+  })
+  const { post } = await opened(['--forward-to', url])
+  expect(await post('/', body)).toBe(202)
 })
 
 it.each([

@@ -63,8 +63,10 @@ describe('update', () => {
       return answer._tag === 'Left' && !('_tag' in answer.left) ? answer.left.map(({ path }) => path) : []
     }
     expect(faultsOf({ webhooks: [], sharedSecret: '' })).toEqual(['sharedSecret', 'webhooks'])
-    const headers = { 'X-Id': 'mine' }
-    expect(faultsOf({ webhooks: [{ url: 'http://127.0.0.1:9/', headers }] })).toEqual(['headers.X-Id'])
+    const webhooks = [{ url: 'http://127.0.0.1:9/' }, { url: receiver.url, headers: { 'x-id': 'mine' } }]
+    expect(faultsOf({ webhooks })).toEqual(['webhooks[1].headers.x-id'])
+    const wrong = 'settings of a webhook destination: webhooks[1].headers.x-id belongs'
+    expect(() => open({ webhooks }, { messageIdHeader: 'X-Id' })).toThrow(wrong)
     await destination.send(track(1))
     await destination.idle()
     expect(receiver.received.length).toBe(1)

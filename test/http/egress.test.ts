@@ -135,7 +135,7 @@ describe('a guarded look-up', () => {
   it('fails when no address is left, and says why', async () => {
     const [error] = await ask(answering('169.254.169.254', 'fe80::1'), true, 'network')
     expect(error).toMatchObject({ code: 'HEADRACE_BLOCKED_ADDRESS' })
-    expect(String(error)).toContain('a.example leads to 169.254.169.254 is a link-local address')
+    expect(String(error)).toContain('a.example leads to no address that is allowed: 169.254.169.254 is a')
   })
 
   it('fails with the error of the look-up', async () => {

@@ -102,6 +102,7 @@ describe('static headers (DE11)', () => {
     [{ 'X-Api-Key': 'k', Authorization: 'Bearer a.b-c_d~e+f/g=' }],
     [{ "x!#$%&'*+.^_`|~-9": '!"#$%&()*+,-./:;<=>?@[]^_`{|}~' }],
     [{ 'X-Empty': '', 'X-Inside': 'a b\tc' }],
+    [Object.assign(Object.create(null), { A: 'b' })],
   ])('takes %o', (headers) => expect(headerPaths(headers)).toEqual([]))
 
   it.each(['a\r\nX-Evil: b', 'a\nb', 'a\0b', 'é', '😀', 'a\u007f', ' a', 'a ', '\ta', '\n'])(
@@ -128,7 +129,8 @@ describe('static headers (DE11)', () => {
   it('refuses two names that differ in case only (webhooks/S22)', () =>
     expect(headerPaths({ 'X-Key': 'a', 'x-key': 'b' })).toEqual(['x-key']))
 
-  it.each([[null], [[]], ['X-A: b'], [7]])('refuses %o, which is not an object', (headers) =>
+  const instances = [new Headers({ A: 'b' }), new Map([['A', 'b']]), Object.create({ A: 'b' }) as unknown]
+  it.each([null, [], 'X-A: b', 7, ...instances])('refuses %o, which is not a plain object', (headers) =>
     expect(headerPaths(headers)).toEqual(['']),
   )
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { signatureOf } from '../../src/signing/index.ts'
 import { checkReceiver, VECTOR_SECRET } from '../../src/testing/index.ts'
 import { documentedReceiver } from './receivers.ts'
 
@@ -28,9 +29,18 @@ for (const [file, version, equals, commandOf] of programs) {
   if (!isThere) test(`${file} is not run: there is no ${program} on this machine`, () => undefined)
   else
     test(`${file} does all that a receiver must and should`, async () => {
-      const report = await checkReceiver(await documentedReceiver(SECRET, commandOf), { secret: SECRET })
+      const url = await documentedReceiver(SECRET, commandOf)
+      const report = await checkReceiver(url, { secret: SECRET })
       const failed = report.results.filter(({ passed }) => !passed).map(({ vector }) => vector.id)
       expect(failed).toEqual(['signature/upper-case'])
+      const how = {
+        method: 'POST',
+        headers: { 'X-Signature': signatureOf(SECRET, 'ü') },
+        duplex: 'half',
+      } as const
+      // A stream is sent in chunks; the second request finds none of them left in the connection.
+      const chunked = async () => (await fetch(url, { ...how, body: new Blob(['ü']).stream() })).status
+      expect([await chunked(), await chunked()]).toEqual([204, 204])
     })
 }
 

@@ -34,7 +34,7 @@ const message = fc.record({
   key: fc.uint8Array({ minLength: 24, maxLength: 64 }),
   id: fc.stringMatching(/^[\x21-\x7e]{1,40}$/),
   body: fc.string({ unit: 'binary' }),
-  millis: fc.integer({ min: 0, max: 4e12 }),
+  millis: fc.integer({ min: 2e11, max: 4e12 }),
   later: fc.integer({ min: -310_000, max: 310_000 }),
 })
 
@@ -72,7 +72,7 @@ describe('verifyRequest with standard secrets', () => {
     ['takes it before X-Signature', all, both, 'webhook-signature 1'],
     ['refuses X-Signature alone: the three headers were stripped', all, stripped, 'missing'],
     ['takes it while migrating', migrating, stripped, 'X-Signature 0'],
-    ['judges by the new one also while migrating', { ...migrating, now: () => 0 }, both, 'stale'],
+    ['judges by the new one also while migrating', { ...migrating, now: late }, both, 'stale'],
     ['while migrating too an empty one counts', migrating, { ...both, 'webhook-signature': '' }, 'missing'],
     ['needs secrets to migrate', { standardSecrets, migrating: true }, stripped, 'missing'],
     ['needs the id', all, without('webhook-id'), 'missing'],
@@ -95,6 +95,14 @@ describe('verifyRequest with standard secrets', () => {
   it('refuses another body, and answers body and id of a right one', async () => {
     expect(asText(await verified(all, both, `${body} `))).toBe('mismatch')
     expect(await verified(all)).toMatchObject({ right: { text: body, id: 'm1', secret: 1 } })
+  })
+
+  const clocks = [NOW / 1_000, NOW * 1_000, NaN].map((time) => () => time)
+  const failing = [() => JSON.parse('no JSON') as unknown, () => Promise.reject(new Error('planted'))]
+  it.each([...clocks, ...failing])('answers 500 to a wrong now: %#', async (clock) => {
+    const explanation = expect.stringContaining('now must') as unknown
+    const answer = await verified({ ...all, now: clock as () => number })
+    expect(answer).toMatchObject({ left: { reason: 'badClock', status: 500, explanation } })
   })
 
   it('an unset variable turns no check off, and a misspelt key is an error', async () => {

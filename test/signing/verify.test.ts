@@ -22,6 +22,18 @@ describe('bodies at the limit of the stack, and what is no body', () => {
 })
 
 const body = '{"type":"track","userId":"u1"}'
+const bytes = new TextEncoder().encode(body)
+it.each([body, bytes, Buffer.from(body), bytes.buffer])('verifyParsed: %o is not parsed', (given) => {
+  const explanation = expect.stringContaining('verifyRaw') as unknown
+  const answer = verifyParsed('s', given, signatureOf('s', body))
+  expect(answer).toMatchObject({ left: { reason: 'badBody', status: 500, explanation } })
+})
+
+it('verifyParsed takes a text that was parsed, and answers 401 to one of another secret', () => {
+  expect(verifyParsed('s', body, signatureOf('s', JSON.stringify(body)))._tag).toBe('Right')
+  expect(verifyParsed('t', body, signatureOf('s', body))).toMatchObject({ left: { status: 401 } })
+})
+
 const explanationOf = (result: Either<Mismatch, unknown>): string =>
   result._tag === 'Left' ? result.left.explanation : 'verified'
 

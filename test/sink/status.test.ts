@@ -30,9 +30,10 @@ describe('the table of statuses (DE2)', () => {
     expect(decodeOptions(statusesOption, statusTable)).toEqual(right(statusTable))
     expect(decodeOptions(statusesOption, {})).toMatchObject(left([{ path: '' }]))
     const unknown = { from: 100, to: 200, means: 'success' }
-    const wrong = [statusTable[0], unknown, null, { from: '1', to: 200, means: 'retry' }]
+    const turned = { from: 200, to: 199, means: 'retry' }
+    const wrong = [statusTable[0], unknown, null, { from: '1', to: 200, means: 'retry' }, turned]
     expect(decodeOptions(statusesOption, wrong)).toMatchObject(
-      left([{ path: '[1].means' }, { path: '[2]' }, { path: '[3].from' }]),
+      left([{ path: '[1].means' }, { path: '[2]' }, { path: '[3].from' }, { path: '[4].from' }]),
     )
   })
 })
