@@ -5,7 +5,7 @@ import { decodeOptions, flag, func, list, oneOf, option, optional } from '../cor
 import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Faults, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { repeats, sharedOptionsWith, standardHeaderFaults, webhookList } from '../destination/settings.ts'
+import { repeats, sharedOptionsWith, ownHeaderFaults, webhookList } from '../destination/settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from '../destination/settings.ts'
 import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
@@ -97,7 +97,7 @@ const destinations = (egress: Egress | undefined) => {
     (each) =>
       (each.webhooks === undefined) === (each.sink === undefined)
         ? [{ path: '', message: 'must have either webhooks or a sink' }]
-        : standardHeaderFaults(each),
+        : ownHeaderFaults(each),
   )
   return list('destinations', 0, Infinity, destination, (all) => {
     const names = all.map((each) => each.name)

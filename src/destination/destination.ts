@@ -51,7 +51,7 @@ export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
   readonly egress?: Egress
   /** The meaning of a status. Default: 2xx is success; 408, 425, 429, 5xx are retried; the rest is final. */
   readonly statuses?: StatusTable
-  /** The name of a header that carries the message id. Default: none. */
+  /** The name of a header with the message id, percent-encoded if it is not plain. Default: none. */
   readonly messageIdHeader?: string
   /**
    * Where accepted events wait. Default: in memory. With `{ path }` they wait in that folder: an event is

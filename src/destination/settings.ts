@@ -109,7 +109,7 @@ export const decodeSettings = (input: unknown, egress?: Egress): Either<Readonly
   withEgressFaults(egress, decodeOptions(settingsOption(egress), input))
 
 /** Faults of headers that a request sets itself: those of a standard secret, and `messageIdHeader`. */
-export const standardHeaderFaults = (
+export const ownHeaderFaults = (
   { standardSecret: shared, webhooks = [] }: Partial<Pick<Settings, 'standardSecret' | 'webhooks'>>,
   ...own: ReadonlyArray<string>
 ): Faults =>
@@ -128,7 +128,7 @@ const settingsOption = (egress?: Egress): Option<Settings> =>
       enabled: optional(flag),
       webhooks: webhookList(egress),
     },
-    standardHeaderFaults,
+    ownHeaderFaults,
   )
 
 /** An error of io-ts holds the input at each step of its path, and the settings have secrets. */

@@ -13,7 +13,7 @@ import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
-import { standardHeaderFaults, type Settings, type SharedOptions } from './settings.ts'
+import { ownHeaderFaults, type Settings, type SharedOptions } from './settings.ts'
 
 export type Hook = Sink<Payload<Event>>
 
@@ -55,7 +55,7 @@ export const webhooksOf = ({ egress, dispatcher, statuses, messageIdHeader, laye
   }> = []
   return (settings: Settings): ReadonlyArray<Hook> => {
     const { webhooks, sharedSecret, standardSecret: shared } = settings
-    const faults = messageIdHeader === undefined ? [] : standardHeaderFaults(settings, messageIdHeader)
+    const faults = messageIdHeader === undefined ? [] : ownHeaderFaults(settings, messageIdHeader)
     if (faults.length > 0) throw new ConfigError('Invalid settings of a webhook destination', faults)
     known = webhooks.map(({ secret: given = sharedSecret, standardSecret = shared, ...entry }) => {
       const text = JSON.stringify([entry.url, entry.headers, entry.tls])
