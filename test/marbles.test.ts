@@ -82,10 +82,7 @@ const OPERATORS: Readonly<Record<string, Drawn>> = {
   flatMapRight: (in$) =>
     in$.pipe(
       flatMapRight((item) => (item === 'b' ? left('B') : right('A'))),
-      map((each) => {
-        if (each._tag === 'Right') return each.right
-        return typeof each.left === 'string' ? each.left : '?'
-      }),
+      map((each) => (each._tag === 'Right' ? each.right : typeof each.left === 'string' ? each.left : '?')),
     ),
   enrich: (in$, clock) =>
     in$.pipe(

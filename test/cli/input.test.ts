@@ -64,9 +64,7 @@ it('writes a mark as text and reads it back', () => {
     checksum: fc.nat(),
     isEnd: fc.boolean(),
   })
-  const reread = fc.property(mark, (each) => {
-    expect(markFromText(markToText(each))).toEqual(each)
-  })
+  const reread = fc.property(mark, (each) => expect(markFromText(markToText(each))).toEqual(each))
   fc.assert(reread)
   for (const text of ['', '1 2 3', 'all:1:2', '1 2 3 4 5']) expect(markFromText(text)).toBeUndefined()
 })

@@ -180,10 +180,7 @@ it.each([
 
 it('draws a row for each path on a terminal, and no line for each request', async () => {
   const stops: Array<() => void> = []
-  const host = {
-    ...screenOf(true, { NO_COLOR: '1' }),
-    on: (_: string, each: () => void) => stops.push(each),
-  }
+  const host = { ...screenOf(true, { NO_COLOR: '1' }), on: (_: string, each: () => void) => stops.push(each) }
   Object.assign(host.stderr, { columns: 100 })
   const screen = collected(host.stderr)
   const printed = collected(host.stdout)

@@ -28,9 +28,7 @@ describe('close', () => {
   it('inside an outcome lets that request end', async () => {
     const { clock, destination, urls } = open([() => ({ verdict: yes, after: 10, rest: 20 })])
     let closed = false
-    destination.outcomes$.subscribe(() => {
-      void destination.close().then(() => (closed = true))
-    })
+    destination.outcomes$.subscribe(() => void destination.close().then(() => (closed = true)))
     await destination.send(track('m1'))
     await clock.advance(29)
     expect(closed).toBe(false)

@@ -179,9 +179,8 @@ const laws = lawTable(world, play, {
       same([accepted, waiting], [delivered + rejected + expired + dropped + abandoned + waiting, stored])
     }
   },
-  'Y5 no more are in a round than allowed': ({ samples }, { maxInFlight }) => {
-    for (const { inFlight } of samples) holds(inFlight <= maxInFlight, `${inFlight} in a round`)
-  },
+  'Y5 no more are in a round than allowed': ({ samples }, { maxInFlight }) =>
+    samples.forEach(({ inFlight }) => holds(inFlight <= maxInFlight, `${inFlight} in a round`)),
   'Y6 at rest no timer is left': ({ timersLeft }) => same(timersLeft, 0),
 })
 

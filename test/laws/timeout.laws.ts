@@ -63,9 +63,8 @@ export const timeoutLaws = lawTable(
     'T1 verdict and end are those of the oracle, at its times': ({ ran }: Trace, { within }: World) => {
       for (const one of ran) if (!isTie(within, one.step)) same(told(one), oracle(within, one.step))
     },
-    'T2 nothing runs after the timeout': ({ ran }, { within }) => {
-      for (const { arrived, ended } of ran) holds((ended?.at ?? Infinity) - arrived.at <= within, 'it ran on')
-    },
+    'T2 nothing runs after the timeout': ({ ran }, { within }) =>
+      ran.forEach(({ arrived, ended }) => holds((ended?.at ?? Infinity) - arrived.at <= within, 'it ran on')),
     'T3 one timer for all': ({ mostTimers }) => holds(mostTimers <= 1, `${mostTimers} timers`),
   },
 )

@@ -32,9 +32,7 @@ describe('the lock of a folder', () => {
   it('names another process that holds it', () => {
     const path = newFolder()
     const other = spawn('sleep', ['60'])
-    onTestFinished(() => {
-      other.kill()
-    })
+    onTestFinished(() => void other.kill())
     const pid = other.pid ?? 0
     write(path, { pid, started: startOf(pid), since })
     const refusal = lock(path, NOW)

@@ -75,11 +75,7 @@ describe('a store that hangs', () => {
     let leases = 0
     const { destination, ended, clock, defects } = over(({ lease }) => ({
       lease: (now, limits) =>
-        ++leases > 1
-          ? []
-          : new Promise((resolve) => {
-              answer = () => resolve(lease(now, limits))
-            }),
+        ++leases > 1 ? [] : new Promise((resolve) => (answer = () => resolve(lease(now, limits)))),
     }))
     await destination.send(track('a'))
     await machine.advance(LIMIT)

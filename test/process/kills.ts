@@ -196,9 +196,7 @@ export interface Life {
 /** Starts Node with these arguments; `hear` gets each line of its stdout. It ends with the test at the latest. */
 export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => void): Life => {
   const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '', WEB_KEY: 'wk' } })
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-  })
+  onTestFinished(() => void child.kill('SIGKILL'))
   let stderr = ''
   child.stdin.on('error', () => undefined)
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))

@@ -118,9 +118,7 @@ describe('a disk that is full', () => {
       const folder = newFolder()
       if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0)
         skip('this user cannot mount a small disk')
-      onTestFinished(() => {
-        spawnSync('umount', [folder])
-      })
+      onTestFinished(() => void spawnSync('umount', [folder]))
       const path = join(folder, 'outbox')
       mkdirSync(path)
       const { refusals } = await survives(path, process.execPath, [CHILD, 'fill', path])

@@ -48,8 +48,7 @@ export const deadLettersOf = <A>(
       after = page.length < DEAD_CHUNK ? undefined : page.at(-1)?.id
       const chosen = choose(page).map(({ id }) => id)
       if (chosen.length === 0) continue
-      const moved: ReadonlyArray<{ readonly id: string }> = await ask(name, [queue, chosen])
-      const gone = new Set(moved.map(({ id }) => id))
+      const gone = new Set((await ask(name, [queue, chosen])).map(({ id }) => id))
       ids.push(...gone)
       const changedRows = page.filter(({ id }) => gone.has(id))
       changed(changedRows, name === 'redrive')

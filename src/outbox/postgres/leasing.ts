@@ -21,9 +21,7 @@ const lane = () => {
       return mine
     },
     isBusy: (): boolean => last !== undefined,
-    idle: async (): Promise<void> => {
-      await last?.then(constVoid, constVoid)
-    },
+    idle: async () => last?.then(constVoid, constVoid),
   }
 }
 
