@@ -158,13 +158,8 @@ export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel =
 }
 
 /** Says that a command is stopping: a countdown on a screen, else one line. Answers how to remove it. */
-export const drawStopping = (
-  terminal: Terminal,
-  limitMs: number,
-  waiting: () => number,
-  clock: Clock = systemClock,
-): Cancel => {
-  const endAt = clock.monotonic() + limitMs
+export const drawStopping = (terminal: Terminal, ms: number, waiting: () => number, clock = systemClock) => {
+  const endAt = clock.monotonic() + ms
   const text = (): string => {
     const left = showMillis(Math.ceil(Math.max(0, endAt - clock.monotonic()) / 1_000) * 1_000)
     // The way out comes first: a narrow screen cuts the end.

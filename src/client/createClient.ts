@@ -294,8 +294,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       ...work.oldest(),
       ...(!work.isOpen() && { opening: true }),
     }),
-    [Symbol.asyncDispose]: async () => {
-      await close(CLOSE_TIMEOUT)
-    },
+    [Symbol.asyncDispose]: async () => close(CLOSE_TIMEOUT).then(constVoid),
   }
 }

@@ -89,14 +89,9 @@ export const nextTurn = (task: () => void): Cancel => {
 }
 
 /** As `clock.schedule`. If the clock throws, `fail` gets the error and `run` runs in the next turn. */
-export const scheduleSafely = (
-  clock: Clock,
-  delay: number,
-  run: () => void,
-  fail: (error: unknown) => void,
-) => {
+export const scheduleSafely = (clock: Clock, ms: number, run: () => void, fail: (error: unknown) => void) => {
   try {
-    return clock.schedule(delay, run)
+    return clock.schedule(ms, run)
   } catch (error) {
     fail(error)
     return nextTurn(run)

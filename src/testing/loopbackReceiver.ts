@@ -80,7 +80,7 @@ const playFault = (
   socket: Socket,
   clock: Clock,
   url: string,
-) => {
+): void => {
   let cancelTimer: Cancel = () => undefined
   response.once('close', () => cancelTimer())
 

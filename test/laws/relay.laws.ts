@@ -97,8 +97,7 @@ const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
   const policy = both(fullJitter(capDelay(10_000)(exponential())), both(deadline(within), respectRetryAfter))
 
   const boot = (): Relay<number> => {
-    const rounds = firstSuccess(sinks)
-    const counted = makeLayer<number>(rounds, (subscribe) => (item, attempt, observer) => {
+    const counted = makeLayer<number>(firstSuccess(sinks), (subscribe) => (item, attempt, observer) => {
       busy++
       const answered = new WithNext(observer, (verdict) => {
         busy--

@@ -45,8 +45,7 @@ const oracle = (within: number, step: Step): unknown => {
   if (known >= within) whole.push(['timeout', within], ['complete', within])
   else {
     if (step.defect !== 'only') whole.push(['verdict', verdict])
-    const broken = step.defect !== 'none' && end < within
-    whole.push([broken ? 'error' : 'complete', Math.min(end, within)])
+    whole.push([step.defect !== 'none' && end < within ? 'error' : 'complete', Math.min(end, within)])
   }
   const { cancelAt } = step
   return whole.flatMap(([what, at]) => (cancelAt === null || at <= cancelAt ? [`${what} at ${at}`] : []))

@@ -17,7 +17,6 @@ it.each([limitRetries(0), deadline(1_000)])('%j ends no item before its first re
 })
 
 const none$: ObservableEither<never, string> = EMPTY
-
 const failed = { attempts: 1, lastFailure: retryable('status') }
 
 it.each([

@@ -92,8 +92,7 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
       life++
     },
     harm: () => {
-      const isMissing = (place: string) => (name: string) =>
-        (known.get(`${place} ${name}`)?.takenIn.length ?? 0) === 0
+      const isMissing = (place: string) => (name: string) => !known.get(`${place} ${name}`)?.takenIn.length
       const missing = places.map((place) => [...acknowledged].filter(isMissing(place)).length)
       return { ...harm, missing: missing.reduce((sum, each) => sum + each, 0) }
     },

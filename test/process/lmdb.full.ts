@@ -13,7 +13,6 @@ import { RUNS, sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('lmdbProcess.js', import.meta.url))
 const ALL = { count: 1_000_000, retries: 1_000_000 }
-
 const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
 const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec: textCodec, keepDead: 1_000_000 })
 

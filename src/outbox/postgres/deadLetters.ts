@@ -35,10 +35,8 @@ export const deadLettersOf = <A>(
   room: () => (item: unknown, size: number) => unknown,
   changed: (gone: ReadonlyArray<DeadRow>, isMoved: boolean) => void,
 ): DeadLetters<A> => {
-  const change = async (
-    name: 'redrive' | 'purge',
-    choose: (rows: ReadonlyArray<DeadRow>) => ReadonlyArray<DeadRow>,
-  ): Promise<ReadonlyArray<string>> => {
+  type Choose = (rows: ReadonlyArray<DeadRow>) => ReadonlyArray<DeadRow>
+  const change = async (name: 'redrive' | 'purge', choose: Choose) => {
     const ids: string[] = []
     // Those that die again meanwhile have greater ids.
     const [newest] = await ask('newestDead', [queue])

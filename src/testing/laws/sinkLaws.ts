@@ -236,10 +236,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       situations: ['a request was sent'],
       check: (trace, _, { reach }) => {
         holds(trace.early === 0, 'a request was sent before a delivery was subscribed')
-        for (const { verdict, calls } of trace.judged()) {
+        for (const { verdict, calls } of trace.judged())
           if (calls.length > 0) reach('a request was sent')
           else holds(!isNewSuccess(verdict), 'a subscription was delivered without a request')
-        }
       },
     },
     'delivered-if-accepted': {
