@@ -15,9 +15,7 @@ const fences = fencesOf('docs/bundling.md', page)
 const app = fences.find(({ language }) => language === 'ts')?.text ?? ''
 const shell = fences.filter(({ language }) => language === 'sh')
 const commands = shell.flatMap(({ text }) => text.trim().split('\n'))
-
 const project = mkdtempSync(`${tmpdir()}/headrace-bundles-`)
-
 const link = (name: string) => symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`)
 
 beforeAll(() => {

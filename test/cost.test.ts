@@ -44,8 +44,7 @@ it('a long queue of a sink that answers at once gives other work its turn', asyn
 })
 
 it('calls of persisted() that wait cost the same, however many messages wait', async () => {
-  const enqueue = throwing('the disk is full')
-  const outbox = { ...memoryOutbox<Message>(), keeps: () => true, enqueue }
+  const outbox = { ...memoryOutbox<Message>(), keeps: () => true, enqueue: throwing('the disk is full') }
   const { client } = openClient({ outbox }, () => ({ verdict: busy }))
   const before = await livingBytes()
   for (let at = 0; at < 2_000; at++) {

@@ -2,7 +2,7 @@
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
 import { map, of, Subject, type Observable } from 'rxjs'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { batch, deliver, enrich, failover, filterRight, firstSuccess } from '../src/index.ts'
 import { exponential } from '../src/policy/index.ts'
 import { flatMapRight, lift, mapRight, onlyAttempt, refused, retryable, route, sign } from '../src/index.ts'
@@ -82,10 +82,7 @@ const OPERATORS: Readonly<Record<string, Drawn>> = {
   flatMapRight: (in$) =>
     in$.pipe(
       flatMapRight((item) => (item === 'b' ? left('B') : right('A'))),
-      map((each) => {
-        if (each._tag === 'Right') return each.right
-        return typeof each.left === 'string' ? each.left : '?'
-      }),
+      map((each) => (each._tag === 'Right' ? each.right : typeof each.left === 'string' ? each.left : '?')),
     ),
   enrich: (in$, clock) =>
     in$.pipe(
@@ -134,8 +131,6 @@ const play = async (diagram: Diagram): Promise<ReadonlyArray<ReadonlyArray<Mark>
   return [input, ...[one, two].slice(0, rows.length - 2).map(({ seen }) => seen()), out]
 }
 
-describe('what a diagram shows is what happens', () => {
-  test.each(diagrams())('$name', async (diagram) => {
-    expect(await play(diagram)).toEqual(diagram.rows.map(([, text]) => marksOf(text)))
-  })
+test.each(diagrams())('what a diagram shows is what happens: $name', async (diagram) => {
+  expect(await play(diagram)).toEqual(diagram.rows.map(([, text]) => marksOf(text)))
 })

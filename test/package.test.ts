@@ -153,9 +153,8 @@ beforeAll(() => {
   const needed = ['fast-check', '@opentelemetry/api']
   const left = Object.keys(manifest.peerDependenciesMeta).filter((each) => !needed.includes(each))
   mkdirSync(`${project}/node_modules/@opentelemetry`)
-  for (const name of [...Object.keys(companions), '@types'].filter((each) => !left.includes(each))) {
+  for (const name of [...Object.keys(companions), '@types'].filter((each) => !left.includes(each)))
     symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`, 'dir')
-  }
   writeFileSync(`${project}/package.json`, '{ "type": "module" }')
 }, 120_000)
 

@@ -78,9 +78,9 @@ const reloading = (
       const next = readConfig(file, host.env)
       // A file without `enabled` means that it is on.
       const destinations = next.settings.destinations.map((each) => ({ enabled: true, ...each }))
-      const updated = collector.update({ ...next.settings, destinations })
-      if (isLeft(updated))
-        return tell([], '_tag' in updated.left ? ['it is closing'] : updated.left.map(faultText))
+      const answer = collector.update({ ...next.settings, destinations })
+      if (isLeft(answer))
+        return tell([], '_tag' in answer.left ? ['it is closing'] : answer.left.map(faultText))
       tell(changesOf(config, next), [])
       taken(next)
       config = next

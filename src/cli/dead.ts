@@ -11,7 +11,7 @@ import { placeOf, type OptionsOf, type Place } from './flags.ts'
 import { callIn, typeOf, type Stored } from './forward.ts'
 import { openPostgres } from './server.ts'
 import { UsageError } from './options.ts'
-import { endingOf, showCauses, toJson, whyNot, type ReportedCause } from './report.ts'
+import { endingOf, showCauses, toJson, whyNot } from './report.ts'
 import { FAULT, FINE, escapedJson, plain, type Paint, type Terminal } from './terminal.ts'
 
 type Letter = DeadLetter<Stored>
@@ -54,11 +54,9 @@ const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<Dead
   return store
 }
 
-const causesIn = (letter: Letter): ReadonlyArray<ReportedCause> =>
-  letter.reason === 'ended' ? endingOf(letter.outcome).causes : []
+const causesIn = (letter: Letter) => (letter.reason === 'ended' ? endingOf(letter.outcome).causes : [])
 
-const endIn = (letter: Letter): string =>
-  letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
+const endIn = (dead: Letter) => (dead.reason === 'corrupt' ? 'corrupt' : dead.outcome._tag.toLowerCase())
 
 const matching =
   ({ reason, status, kind, since }: OptionsOf<'ls'>, id: string) =>
@@ -154,11 +152,7 @@ export const showCommand = (given: OptionsOf<'show'>, { out, err }: Terminal, id
 /** Counts the matching dead letters without `--yes`; with it, changes them. */
 const change =
   (action: 'redrive' | 'purge', done: string) =>
-  async (
-    given: OptionsOf<'redrive'> & Partial<OptionsOf<'purge'>>,
-    { out, err }: Terminal,
-    id: string,
-  ): Promise<number> => {
+  async (given: OptionsOf<'redrive'> & Partial<OptionsOf<'purge'>>, { out, err }: Terminal, id: string) => {
     const { output, yes, all, unreadable = false } = given
     const options = unreadable ? { ...given, reason: 'corrupt' } : given
     const { reason, status, kind, since } = options

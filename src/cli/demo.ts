@@ -47,9 +47,8 @@ const journey = (name: string): ReadonlyArray<Call> => {
 const sample = async function* (): AsyncGenerator<string> {
   const events = ['ada', 'grace', 'sofia', 'emmy', 'alan', 'edsger'].flatMap(journey)
   events[40] = { type: 'track', userId: 'user-alan', event: 'Order Completed', properties: { total: -1 } }
-  const lines = events.map((event, at) =>
-    JSON.stringify({ messageId: `demo-${String(at + 1).padStart(2, '0')}`, ...event }),
-  )
+  const idOf = (at: number) => `demo-${String(at + 1).padStart(2, '0')}`
+  const lines = events.map((event, at) => JSON.stringify({ messageId: idOf(at), ...event }))
   lines.splice(9, 0, '{"type":"track","userId":7,"event":"Order Completed"}')
   lines.splice(30, 0, '{"type":"identify","userId":"user-emmy","traits":{"plan":"reader"')
   for (const line of lines) {
@@ -87,10 +86,7 @@ const requestText = ({ method, path, rawHeaders, body }: Received): string => {
 }
 
 /** Calls what belongs to a key, on a terminal. Answers how to end that. */
-const onKeys = (
-  stdin: Host['stdin'] | undefined,
-  keys: Readonly<Record<string, () => unknown>>,
-): (() => void) | undefined => {
+const onKeys = (stdin: Host['stdin'] | undefined, keys: Readonly<Record<string, () => unknown>>) => {
   if (stdin?.isTTY !== true) return undefined
   const onData = (typed: unknown): void => {
     for (const key of String(typed)) keys[key]?.()
@@ -104,10 +100,7 @@ const onKeys = (
   }
 }
 
-export const demoCommand = async (
-  { output: form, seed, inspect }: OptionsOf<'demo'>,
-  terminal: Terminal,
-): Promise<number> => {
+export const demoCommand = async ({ output: form, seed, inspect }: OptionsOf<'demo'>, terminal: Terminal) => {
   const { out, err } = terminal
   const output = outputOf(form, terminal)
   const isTold = output === 'lines' || output === 'live'
@@ -149,8 +142,7 @@ export const demoCommand = async (
     if (example) tell(requestText(example))
     const [letter] = await dead.list({ limit: 1 })
     if (letter?.reason === 'ended') {
-      const why = showCauses(endingOf(letter.outcome).causes)
-      line(`\nA dead letter, kept with its reason: ${why}`)
+      line(`\nA dead letter, kept with its reason: ${showCauses(endingOf(letter.outcome).causes)}`)
       state = 'healthy'
       const before = stats().delivered
       await dead.redrive()

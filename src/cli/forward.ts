@@ -72,8 +72,7 @@ const MAX_UNKNOWN_KEYS = 100
 type Carried = Event | Event['type']
 export type Stored = EventPayload<Carried>
 
-export const typeOf = ({ items: [carried] }: Stored): Event['type'] =>
-  typeof carried === 'object' ? carried.type : carried
+export const typeOf = ({ items: [carried] }: Stored) => (typeof carried === 'object' ? carried.type : carried)
 
 /** The event of an item as a call that can be sent again. */
 export const callIn = ({ items: [carried], text }: Stored): object =>
@@ -173,10 +172,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const of = { codec: storedEvents, onCorrupt: () => reading.corrupt++ }
   const server = job.place?.server
   const database = server && (await openPostgres(server))
-  const bounds = {
-    maxCount: maxWaiting + STORE_SLACK.count,
-    maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes,
-  }
+  const bounds = { maxCount: maxWaiting + STORE_SLACK.count, maxBytes: MAX_WAITING_BYTES + STORE_SLACK.bytes }
   const store: BookmarkedOutbox<Payload<Event>> | undefined = server
     ? database?.outboxOf(server.queue)(of)
     : job.place && lmdbOutbox({ path: job.place.name, ...bounds, ...of })

@@ -1,7 +1,7 @@
 /** `--inspect`, `top` and `explain`: a page over a running command, and the same for terminals. */
 import { messageOf } from '../core/failure.ts'
 import { counted } from '../log/debug.ts'
-import { inspector, type Inspectable, type Inspector } from '../inspector/inspector.ts'
+import { inspector, type Inspectable } from '../inspector/inspector.ts'
 import type { storyOf } from '../inspector/story.ts'
 import type { OptionsOf } from './flags.ts'
 import { liveFrame, outputOf, type Snapshot } from './live.ts'
@@ -10,11 +10,7 @@ import { showMillis } from './report.ts'
 import { FAULT, FINE, plain, stopSignals, type Terminal } from './terminal.ts'
 
 /** Serves the page and prints its link. @throws UsageError */
-export const openInspector = async (
-  port: number,
-  parts: ReadonlyArray<Inspectable>,
-  { err }: Terminal,
-): Promise<Inspector> => {
+export const openInspector = async (port: number, parts: ReadonlyArray<Inspectable>, { err }: Terminal) => {
   const panel = inspector(...parts)
   const { url } = await panel.listen({ port }).catch(async (error: unknown) => {
     await panel.close()
@@ -26,8 +22,7 @@ export const openInspector = async (
 
 const ask = async (link: URL, path: string, signal?: AbortSignal): Promise<Response> => {
   const headers = { authorization: `Bearer ${link.hash.slice('#t='.length)}` }
-  const options = { headers, ...(signal && { signal }) }
-  const answer = await fetch(new URL(path, link), options).catch(() => {
+  const answer = await fetch(new URL(path, link), { headers, ...(signal && { signal }) }).catch(() => {
     throw new UsageError(`--inspect-env: nothing answers at ${link.host}: does the command still run?`)
   })
   if (answer.status === 401) throw new UsageError('--inspect-env: the token is wrong: each run has another')
@@ -70,11 +65,7 @@ export const topCommand = async ({ link }: OptionsOf<'top'>, terminal: Terminal)
   return FINE
 }
 
-export const explainCommand = async (
-  { link }: OptionsOf<'explain'>,
-  { out, err }: Terminal,
-  id: string,
-): Promise<number> => {
+export const explainCommand = async ({ link }: OptionsOf<'explain'>, { out, err }: Terminal, id: string) => {
   let parts: ReadonlyArray<Snapshot> = []
   for await (parts of snapshots(link)) break
   let known = 0

@@ -84,12 +84,7 @@ const rows = ({ sinks, next, at, totals }: Snapshot, width: number): ReadonlyArr
 }
 
 /** The lines of a view, none of them longer than the width. */
-export const liveFrame = (
-  parts: ReadonlyArray<Snapshot>,
-  width: number,
-  paint: Paint,
-  view: View = {},
-): ReadonlyArray<string> =>
+export const liveFrame = (parts: ReadonlyArray<Snapshot>, width: number, paint: Paint, view: View = {}) =>
   parts.flatMap((part) => {
     const lines = (cells: ReadonlyArray<string>, painted: number): ReadonlyArray<string> => {
       const [head = '', ...rest] = wrapped(cells, width)
@@ -112,8 +107,7 @@ export const liveFrame = (
 /** `auto` is the view if people look at both streams; it needs a terminal in any case. */
 export const outputOf = (form: OutputForm, { out, err, host }: Terminal): Output => {
   if (form !== 'auto' && form !== 'live') return form
-  const isScreen = err.isTTY && host.env['TERM'] !== 'dumb'
-  return isScreen && (form === 'live' || out.isTTY) ? 'live' : 'lines'
+  return err.isTTY && host.env['TERM'] !== 'dumb' && (form === 'live' || out.isTTY) ? 'live' : 'lines'
 }
 
 /** Listens on parts and draws them. Answers how to end that. */
@@ -164,13 +158,8 @@ export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel =
 }
 
 /** Says that a command is stopping: a countdown on a screen, else one line. Answers how to remove it. */
-export const drawStopping = (
-  terminal: Terminal,
-  limitMs: number,
-  waiting: () => number,
-  clock: Clock = systemClock,
-): Cancel => {
-  const endAt = clock.monotonic() + limitMs
+export const drawStopping = (terminal: Terminal, ms: number, waiting: () => number, clock = systemClock) => {
+  const endAt = clock.monotonic() + ms
   const text = (): string => {
     const left = showMillis(Math.ceil(Math.max(0, endAt - clock.monotonic()) / 1_000) * 1_000)
     // The way out comes first: a narrow screen cuts the end.

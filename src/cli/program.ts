@@ -12,8 +12,8 @@ import { FAULT, FINE, USAGE, plain, terminalOf, type Colours, type Host, type Te
 
 /** Runs a command and gives the exit code. Its first argument, or that argument's default, comes first. */
 type Action<O> = (
-  options: O,
-  terminal: Terminal,
+  given: O,
+  to: Terminal,
   first: string,
   all: ReadonlyArray<string>,
 ) => Promise<number> | number
@@ -107,8 +107,7 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
       // The value behind an unknown flag is left out: `--secret=…` and `-s…` may hold one.
       const long = text.trim().replace(/'(-[^'=]*)=[^]*'/, "'$1'")
       const safe = long.replace(/(unknown option '-[^-'])[^]*'/, "$1'")
-      const sentence = safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')
-      err.line(`${name}: ${sentence}; see ${name} --help`)
+      err.line(`${name}: ${safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')}; see ${name} --help`)
     },
   })
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)

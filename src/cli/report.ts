@@ -2,6 +2,7 @@
  * Reports of a running command: NDJSON with `--output json` (`v` counts its versions), or lines for people.
  */
 import { getSystemErrorMap } from 'node:util'
+import { isLeft } from '../core/either.ts'
 import { messageOf, type Failure } from '../core/failure.ts'
 import type { Outcome, Totals } from '../core/outcome.ts'
 import { show, type Invalid, type Refusal } from '../core/refusal.ts'
@@ -88,10 +89,10 @@ const causesOf = (failure: Failure, url?: string): ReadonlyArray<ReportedCause> 
       return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
     case 'NotAll':
       return failure.verdicts.flatMap(({ sink, verdict }) =>
-        verdict._tag === 'Left' ? causesOf(verdict.left, sink) : [],
+        isLeft(verdict) ? causesOf(verdict.left, sink) : [],
       )
     case 'PartlyFailed': {
-      const causes = failure.members.flatMap((each) => (each._tag === 'Left' ? causesOf(each.left, url) : []))
+      const causes = failure.members.flatMap((each) => (isLeft(each) ? causesOf(each.left, url) : []))
       // Events of a batch mostly fail for the same cause; it is told once.
       return [...new Map(causes.map((cause) => [JSON.stringify(cause), cause])).values()]
     }
@@ -142,12 +143,12 @@ export const newsOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) =
 
 /** The report of a line that was not accepted. It holds no value of the line. */
 export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
-  const refused = (reason: string, faults: Invalid['faults']) =>
+  const told = (reason: string, faults: Invalid['faults']) =>
     ({ t: 'refused', line, reason, faults }) as const
-  if (refusal._tag === 'Invalid') return refused('invalid', refusal.faults)
-  if (refusal._tag === 'BadLine') return refused(refusal.reason, [{ path: '', message: refusal.detail }])
+  if (refusal._tag === 'Invalid') return told('invalid', refusal.faults)
+  if (refusal._tag === 'BadLine') return told(refusal.reason, [{ path: '', message: refusal.detail }])
   const reason = refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken'
-  return refused(reason, [{ path: '', message: show(refusal) }])
+  return told(reason, [{ path: '', message: show(refusal) }])
 }
 
 /** An error of the system in words: `no such file or directory`. */

@@ -60,16 +60,12 @@ export const migrateCommand = async (given: OptionsOf<'migrate'>, { out }: Termi
 }
 
 /** Opens an HTTP server; port 0 is any free one. `origin`: `http://127.0.0.1:7412`. @throws UsageError */
-export const serve = async (
-  host: string,
-  portText: string,
-  listener: RequestListener,
-): Promise<{ readonly server: Server; readonly origin: string }> => {
+export const serve = async (host: string, portText: string, listener: RequestListener) => {
   const parsed = count(0, 65_535)(portText, {})
   if (isLeft(parsed)) throw new UsageError(`PORT ${parsed.left}`)
   const port = parsed.right
   const server = createServer(listener)
-  return new Promise((resolve, reject) => {
+  return new Promise<{ readonly server: Server; readonly origin: string }>((resolve, reject) => {
     server.once('error', (error) => {
       const place = `port ${String(port)} at ${host}`
       reject(new UsageError(`${place} cannot be used: ${whyNot(error)}; give another PORT, or 0 for any`))

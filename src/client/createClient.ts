@@ -44,10 +44,9 @@ interface Sent {
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = ({ requests, sink, timeout, layer }: ClientSettings, sent: Sent): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
-  const how = { ...requests, timeout, holds: false }
   const inner: Sink<SentBatch> =
     sink === undefined
-      ? bareIngestion(endpoint, writeKey, how, layer)
+      ? bareIngestion(endpoint, writeKey, { ...requests, timeout, holds: false }, layer)
       : withTimeout({ timeout })(layer?.(sink) ?? sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     sent.requests++
@@ -120,8 +119,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const sink = batchSink(settings, sent)
   const limit = storeLimit()
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
-  const store =
-    settings.outbox && openOutbox<Message>(settings.outbox, { codec: storedMessages, clock, onCorrupt })
+  const store = settings.outbox && openOutbox(settings.outbox, { codec: storedMessages, clock, onCorrupt })
   const behind =
     store &&
     writeBehind<Message>(store, {
@@ -297,8 +295,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       ...work.oldest(),
       ...(!work.isOpen() && { opening: true }),
     }),
-    [Symbol.asyncDispose]: async () => {
-      await close(CLOSE_TIMEOUT)
-    },
+    [Symbol.asyncDispose]: async () => close(CLOSE_TIMEOUT).then(constVoid),
   }
 }

@@ -34,8 +34,7 @@ const itemsOfKind: { readonly [K in CallType]: readonly [K] } = {
   alias: ['alias'],
 }
 
-const isCallType = (type: string | undefined): type is CallType =>
-  type !== undefined && Object.hasOwn(itemsOfKind, type)
+const isCallType = (type?: string): type is CallType => type !== undefined && Object.hasOwn(itemsOfKind, type)
 
 export const isMessage = (item: unknown): item is Message =>
   isRecord(item) &&
@@ -119,8 +118,7 @@ export const encoder = (
       const meta = askMeta && metaOf(() => askMeta(event), metaFailed)
       return right(meta === undefined ? message : { meta, ...message })
     } catch (error) {
-      const why =
-        error instanceof UnfitAnswer ? error.message : 'newId or a getter of the call throws an error'
+      const why = error instanceof UnfitAnswer ? error.message : 'newId or a getter of the call throws'
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${why}` }]))
     }
   }

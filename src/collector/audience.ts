@@ -89,9 +89,8 @@ export const traitChanges = <V>(
     const value = given ?? null
     if (!isDeepStrictEqual(previous.get(userId) ?? null, value)) changes.push({ userId, value })
   }
-  for (const [userId, given] of previous) {
+  for (const [userId, given] of previous)
     if ((given ?? null) !== null && !current.has(userId)) changes.push({ userId, value: null })
-  }
   return changes
 }
 

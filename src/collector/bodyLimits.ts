@@ -74,8 +74,6 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
           error: () => finish(left(brokenOff)),
         })
       }),
-    close: () => {
-      for (const cut of [...running]) cut(closing)
-    },
+    close: () => [...running].forEach((cut) => cut(closing)),
   }
 }

@@ -18,8 +18,7 @@ import { openTargets } from './targets.ts'
 /** All faults at once. The settings are checked against `egress` only if the options are right. */
 const checkSettings = (givenSettings: CollectorSettings, givenOptions: CollectorOptions) => {
   const options = decodeOptions(collectorOptions, givenOptions)
-  const egress = isLeft(options) ? undefined : options.right.egress
-  const settings = decodeCollectorSettings(givenSettings, egress)
+  const settings = decodeCollectorSettings(givenSettings, isLeft(options) ? undefined : options.right.egress)
   if (!isLeft(settings) && !isLeft(options)) return [settings.right, options.right] as const
   throw new ConfigError('Invalid settings or options of a collector', [
     ...(isLeft(settings) ? settings.left : []),

@@ -88,18 +88,13 @@ export const nextTurn = (task: () => void): Cancel => {
   return () => clearImmediate(immediate)
 }
 
-/** As `clock.schedule`. If the clock throws, `failed` gets the error and the task runs in the next turn. */
-export const scheduleSafely = (
-  clock: Clock,
-  delay: number,
-  task: () => void,
-  failed: (error: unknown) => void,
-): Cancel => {
+/** As `clock.schedule`. If the clock throws, `fail` gets the error and `run` runs in the next turn. */
+export const scheduleSafely = (clock: Clock, ms: number, run: () => void, fail: (error: unknown) => void) => {
   try {
-    return clock.schedule(delay, task)
+    return clock.schedule(ms, run)
   } catch (error) {
-    failed(error)
-    return nextTurn(task)
+    fail(error)
+    return nextTurn(run)
   }
 }
 
@@ -201,6 +196,5 @@ const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
  */
 export const toScheduler = (clock: Clock): SchedulerLike => ({
   now: steady(clock),
-  schedule: <T>(work: Work<T>, delay = 0, state?: T): Subscription =>
-    actionOn(clock, work).schedule(state, delay),
+  schedule: <T>(work: Work<T>, delay = 0, state?: T) => actionOn(clock, work).schedule(state, delay),
 })

@@ -247,8 +247,7 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
   if (lastFailure === undefined || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
     return failure
   if (!hasSettled(lastFailure)) return failure
-  const open = (part: Verdict): Verdict =>
-    isFinal(part) || isRight(part) ? part : left(carried(part.left, failure))
+  const open = (part: Verdict) => (isFinal(part) || isRight(part) ? part : left(carried(part.left, failure)))
   switch (lastFailure._tag) {
     case 'PartlyFailed':
       return partlyFailed(lastFailure.members.map(open))

@@ -45,9 +45,8 @@ export const heap = <A>(): Heap<A> => {
     const first = at * 4 + 1
     let best = first
     const last = Math.min(first + 4, keys.length)
-    for (let child = first + 1; child < last; child++) {
+    for (let child = first + 1; child < last; child++)
       if (before(keys[child] ?? 0, order[child] ?? 0, best)) best = child
-    }
     return best
   }
 

@@ -101,10 +101,9 @@ const checkTexts = (
   names: ReadonlyArray<string>,
   ...steps: ReadonlyArray<Key>
 ): void => {
-  for (const name of names) {
+  for (const name of names)
     if (Object.hasOwn(data, name) && typeof data[name] !== 'string')
       findings.push({ steps: [...steps, name], message: `must be a string, not ${kindOf(data[name])}` })
-  }
 }
 
 const PAGE_TEXTS = Object.keys(pageTexts.props)

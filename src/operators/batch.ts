@@ -179,9 +179,7 @@ const gather = <L, V, M, A, B>(
       if (open.size === 0) stopTimer()
       waiting.push(batched)
     }
-    const closeAll = (closedBy: ClosedBy): void => {
-      for (const [key, batch] of open) close(key, batch, closedBy)
-    }
+    const closeAll = (closedBy: ClosedBy): void => open.forEach((batch, key) => close(key, batch, closedBy))
     const closeDue = (): void => {
       const now = clock.monotonic()
       for (const [key, batch] of open) {

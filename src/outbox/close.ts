@@ -15,12 +15,7 @@ export interface CloseResult<A> {
 export const LAST_ATTEMPT = 500
 
 /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
-export const until = (
-  clock: Clock,
-  changes$: Observable<void>,
-  limit: number,
-  isReached: () => boolean,
-): Promise<boolean> => {
+export const until = (clock: Clock, changes$: Observable<void>, limit: number, isReached: () => boolean) => {
   if (isReached()) return Promise.resolve(true)
   const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), constVoid))
   const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))

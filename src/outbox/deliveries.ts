@@ -135,8 +135,7 @@ export const deliveries = <A, D>(
       if (progress.attempts > attempts) attempts = progress.attempts
       if (!isBatch || isOfSinks(progress.lastFailure)) ({ lastFailure } = progress)
     }
-    const until = first + window
-    return { number: attempts + 1, until, lastFailure, clock, report, from }
+    return { number: attempts + 1, until: first + window, lastFailure, clock, report, from }
   }
 
   const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {

@@ -183,8 +183,7 @@ export const leases = <A>(
       at.unleased = { count: count + 1, bytes: bytes + sizeOf(item) }
     },
     /** Takes out the oldest entry that is in no delivery: retries first. The store must answer at once. */
-    takeOldest: (): Entry<A> | undefined =>
-      at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false),
+    takeOldest: () => at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false),
     /** Takes out the new entries that are in no delivery and of which `isLost` says so. */
     recall: (isLost: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> => {
       const recalled: Array<Entry<A>> = []

@@ -37,9 +37,7 @@ const flushBarrier = () => {
       current.live++
       if (flushing.length > 0) segments.set(id, current)
     },
-    found: (entries: number): void => {
-      current.live += entries
-    },
+    found: (entries: number) => (current.live += entries),
     /** An entry has another id: it was stored. */
     renamed: (from: string, to: string): void => {
       const segment = segments.size === 0 ? undefined : segments.get(from)
@@ -176,9 +174,7 @@ export const ledger = <A>(
     storeFailed,
     opened,
     /** A call that adds items waits for the store. Items that come out before its answer count with it. */
-    asked: (items: number): void => {
-      calls += items
-    },
+    asked: (items: number) => (calls += items),
     answered: (items: number): void => {
       calls -= items
       early = Math.min(early, calls)
@@ -211,9 +207,7 @@ export const ledger = <A>(
       if (unasked > 0) for (const { id, item } of entries.slice(-unasked)) accept(item, id)
     },
     /** Leased entries were put back. */
-    left: (entries: number): void => {
-      leased -= entries
-    },
+    left: (entries: number) => (leased -= entries),
     /** Leased entries ended. Outcomes that a listener causes are reported after the one that it hears. */
     end: (acks: ReadonlyArray<Ack<A>>): void => {
       endedAt = undefined

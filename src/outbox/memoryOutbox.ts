@@ -139,9 +139,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       }
       return leased
     },
-    nack: (list) => {
-      for (const { entry, due } of list) retries.push(due, entry)
-    },
+    nack: (list) => list.forEach(({ entry, due }) => retries.push(due, entry)),
     ack: (list) => {
       for (const { entry, outcome } of list) {
         leave(entry.item)

@@ -98,8 +98,7 @@ export const ordered = <A>(
       const maxNew = noNew ? 0 : Math.min(MAX_LEASE, missing() + maxBehind - behind)
       const limits = { count: Math.max(maxNew, maxRetries), retries: maxRetries, retriesOnly: noNew }
       const use = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
-        const first = entries.filter(isFirst)
-        for (const entry of first)
+        for (const entry of entries.filter(isFirst))
           if (entry.progress === undefined && !retriesOnly) ready.push(entry)
           else leased.push(entry)
         if (limits.count > 0 && entries.length === limits.count && missing() > 0) return leaseMore()
@@ -148,10 +147,8 @@ export const ordered = <A>(
       for (const { entry } of list) leave(entry)
       return answer
     },
-    nextDue: (retriesOnly = false) => {
-      if (ready.size() > 0 && !retriesOnly) return 0
-      return outbox.nextDue(retriesOnly || isFull())
-    },
+    nextDue: (retriesOnly = false) =>
+      ready.size() > 0 && !retriesOnly ? 0 : outbox.nextDue(retriesOnly || isFull()),
     takeRemaining: () => {
       const given = outbox.takeRemaining()
       return isPromiseLike(given) ? given.then(withHeld) : withHeld(given)

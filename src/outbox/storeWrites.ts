@@ -39,9 +39,7 @@ export const storeWrites = <A>(
     if (!isAcks(write)) unsaved.nacks -= write.length
     settled(write, isStored)
   }
-  const giveUp = (): void => {
-    for (const write of toRepeat.splice(0)) settle(write, false)
-  }
+  const giveUp = (): void => toRepeat.splice(0).forEach((write) => settle(write, false))
   const repeat = (): void => {
     cancelTimer = undefined
     toRepeat.splice(0).forEach(attempt)

@@ -61,10 +61,7 @@ export interface Start {
   readonly closedBy: ClosedBy
 }
 
-export type Next =
-  | { readonly do: 'lease'; readonly limits: LeaseLimits }
-  | Start
-  | { readonly do: 'wait'; readonly until: number }
+export type Next = Start | Readonly<{ do: 'lease'; limits: LeaseLimits } | { do: 'wait'; until: number }>
 
 export type Take = (at: Moment) => Next
 

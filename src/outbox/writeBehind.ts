@@ -68,9 +68,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     return fullIn(input, stats.waiting + unstored(), stats.bytes + bytes + size, stats)
   }
 
-  const putFirst = (entries: ReadonlyArray<Entry<A>>): void => {
-    for (const entry of [...entries, ...arriving.drain()]) arriving.push(entry)
-  }
+  const putFirst = (entries: ReadonlyArray<Entry<A>>): void =>
+    [...entries, ...arriving.drain()].forEach((entry) => arriving.push(entry))
   const storeAgain = (): void => {
     const recalled = work().recall()
     for (const { id } of recalled) lent.delete(id)

@@ -77,15 +77,7 @@ const gateOf = (failure: Failure): string | undefined => {
 }
 
 /** When the next attempt starts, and why then. */
-const next = (
-  policy: RetryPolicy,
-  honours: boolean,
-  failures: number,
-  failure: Failure,
-  now: number,
-  random: Random,
-) => {
-  const given = backoff(policy, failures, random())
+const next = (given: Backoff, honours: boolean, failure: Failure, now: number) => {
   const rested = now + Math.max(1, given.delay)
   // A first success and a gate hold back by themselves: before their time an attempt would send nothing.
   const isHeldBack = honours || failure._tag === 'AllFailed' || failure._tag === 'NotAll' || isGated(failure)
@@ -125,7 +117,7 @@ export const step = <A>(
   if (failure._tag === 'Expired') return expired(item, failure)
   if (!isRetryable(failure)) return rejected(item, attempts, failure)
   const { retries, within, obeysRetryAfter } = limitsOf(policy)
-  const { due, because } = next(policy, obeysRetryAfter, attempts, failure, now, random)
+  const { due, because } = next(backoff(policy, attempts, random()), obeysRetryAfter, failure, now)
   if (firstAttemptAt < Infinity && (attempts > retries || due >= firstAttemptAt + within)) {
     const limit = attempts > retries ? 'attempts' : 'deadline'
     return expired(item, expiredFailure(attempts, firstAttemptAt, failure, limit))

@@ -57,9 +57,8 @@ const schemasOf = (bodies: DocumentBodies): Either<ReadonlyArray<Fault>, JsonSch
   const defs: Record<string, JsonSchema> = Object.fromEntries(Object.keys(bodies).map((name) => [name, {}]))
   const names = new Map<t.Mixed, string>()
   const faults: Fault[] = []
-  const message = 'must be a name of A-Z a-z 0-9 . _ -'
   const made = Object.entries(bodies).map(([name, codec]) => {
-    if (!/^[\w.-]+$/.test(name)) faults.push({ path: name, message })
+    if (!/^[\w.-]+$/.test(name)) faults.push({ path: name, message: 'must be a name of A-Z a-z 0-9 . _ -' })
     const schema = schemaIn(codec, { prefix: '#/components/schemas/', defs, names })
     if (isRight(schema)) return [name, schema.right] as const
     const under = (path: string): string => `${name}${path === '' || path.startsWith('[') ? '' : '.'}${path}`

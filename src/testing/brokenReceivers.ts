@@ -13,12 +13,10 @@ export interface BrokenReceiver {
 /** The status of the answer to a body, with its signature and the right one. 0: there is no answer. */
 type Judge = (text: string, signature: string, right: string) => number
 
+type ReadBody = (body: Buffer) => string
+
 /** `read`: its reading of the body. */
-const brokenReceiver = (
-  vector: string,
-  makeJudge: () => Judge,
-  read: (body: Buffer) => string = String,
-): BrokenReceiver => ({
+const brokenReceiver = (vector: string, makeJudge: () => Judge, read: ReadBody = String): BrokenReceiver => ({
   vector,
   script: (secret) => {
     const judge = makeJudge()
@@ -36,8 +34,9 @@ const answering =
   (text, signature, right) =>
     signature === right ? answer(text) : 401
 
+const trimmed: ReadBody = (body) => String(body).trim()
 /** JSON, parsed, and written anew with sorted keys. */
-const sortedJson = (body: Buffer): string => {
+const sortedJson: ReadBody = (body) => {
   const fields = Object.entries(JSON.parse(String(body)) as object)
   return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))))
 }
@@ -46,9 +45,7 @@ const sortedJson = (body: Buffer): string => {
 export const brokenReceivers = {
   'verifies the parsed body with sorted keys': brokenReceiver('kind/track', answering, sortedJson),
   'reads the body as Latin-1': brokenReceiver('body/unicode', answering, (body) => body.toString('latin1')),
-  'strips the body before it verifies': brokenReceiver('body/white-space-around', answering, (body) =>
-    String(body).trim(),
-  ),
+  'strips the body before it verifies': brokenReceiver('body/white-space-around', answering, trimmed),
   'accepts requests without a signature': brokenReceiver(
     'signature/missing',
     () => (_, signature, right) => (['', right].includes(signature) ? 200 : 401),

@@ -96,9 +96,8 @@ const playVector = async (target: CheckedUrl, vector: ReceiverVector): Promise<V
   const all: SeenAnswer[] = []
   for (let n = 0; n < times; n++)
     all.push(...(await Promise.all(Array.from({ length: atOnce }, () => post(target, vector)))))
-  const wrong = all.find(
-    ({ status = 0, ms }) => `${String(status).charAt(0)}xx` !== expect.status || ms > expect.withinMs,
-  )
+  const statusOf = ({ status = 0 }: SeenAnswer) => `${String(status).charAt(0)}xx`
+  const wrong = all.find((one) => statusOf(one) !== expect.status || one.ms > expect.withinMs)
   const slowest = all.reduce((one, other) => (other.ms > one.ms ? other : one))
   return { vector, passed: wrong === undefined, ...(wrong ?? slowest) }
 }

@@ -57,8 +57,7 @@ const checkScript = (script: FaultScript, isSecure: boolean): void => {
   const kinds = script.map((fault) => fault.do)
   if (kinds.includes('dns'))
     throw new TypeError(
-      'a receiver cannot play dns: use scriptedSink or scriptedNetwork, or a URL such as ' +
-        'http://receiver.invalid/',
+      'a receiver cannot play dns: use scriptedSink, scriptedNetwork or a URL like http://receiver.invalid/',
     )
   if (kinds.includes('tls') && !isSecure)
     throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')

@@ -5,7 +5,6 @@ import { headrace, linesOf, receiverOf, recordsOf, scratch, served, steady, trac
 
 const env = { WRITE_KEY: 'wk-1', EMPTY: '' }
 const key = ['--write-key-env', 'WRITE_KEY']
-
 const NAME = /"event":"(\w+)"/g
 const membersOf = (receiver: Receiver): ReadonlyArray<ReadonlyArray<string>> =>
   receiver.received.map(({ body }) => Array.from(String(body).matchAll(NAME), ([, event = '']) => event))
@@ -91,6 +90,5 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: RegExp]>([
   expect(stderr).toMatch(sentence)
   expect(stderr).toMatch(/^headrace batch: /)
   expect(stderr).not.toMatch(/hunter2|wk-1/)
-  expect(stdout).toBe('')
-  expect(code).toBe(2)
+  expect([stdout, code]).toEqual(['', 2])
 })

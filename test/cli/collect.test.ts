@@ -58,10 +58,8 @@ it('1: the output fails, which is told at once; the account goes to stderr', asy
 
 it('says it is ready, tells each end, and gives its account as NDJSON', async () => {
   const { signal, ended, post, says } = await opened(undefined, ['--output', 'json'])
-  const taken = await post('/v1/track', { userId: 'u1', event: 'Sold', messageId: 'm1' })
-  expect(taken.status).toBe(200)
-  const deletion = await post('/v1/delete', { userId: 'u1' })
-  expect(deletion.status).toBe(200)
+  expect((await post('/v1/track', { userId: 'u1', event: 'Sold', messageId: 'm1' })).status).toBe(200)
+  expect((await post('/v1/delete', { userId: 'u1' })).status).toBe(200)
   await says(/"type":"delete"/)
   signal('SIGTERM')
   const { code, stdout } = await ended

@@ -3,7 +3,6 @@ import { headrace, linesOf, track } from './inProcess.ts'
 
 const NOWHERE = 'http://127.0.0.1:9/'
 const A = track('A')
-
 const to = ['--to', NOWHERE]
 const address = '--to number 1 points to an address that is not allowed:'
 

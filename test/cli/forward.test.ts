@@ -25,7 +25,6 @@ const running = async (
   const stdout = collected(new PassThrough())
   const settings = { webhooks: [{ url: receiver.url }] }
   const stderr = new PassThrough({ encoding: 'utf8' })
-  const host = hostOf({ stdout: stdout.stream, stderr })
   const ended = await forward(
     {
       input: streamInput(Readable.from(lines)),
@@ -34,7 +33,7 @@ const running = async (
       output: 'json',
       ...more,
     },
-    terminalOf(host, 'never'),
+    terminalOf(hostOf({ stdout: stdout.stream, stderr }), 'never'),
   )
   return { ...ended, receiver, reports: recordsOf(stdout.text()), stderr: String(stderr.read()) }
 }

@@ -24,9 +24,7 @@ export const collected = <S extends Readable>(stream: S) => {
   const looks = new Set<() => void>()
   let text = ''
   let isOver = false
-  const look = (): void => {
-    for (const each of looks) each()
-  }
+  const look = (): void => looks.forEach((each) => each())
   stream.on('data', (chunk: Buffer) => {
     text += chunk.toString()
     look()

@@ -18,6 +18,5 @@ it.each([
   expect([okEvents, errors.length]).toEqual([1, most - 1])
   const reason = expect.stringContaining('type: is missing') as unknown
   expect(errors[0]).toMatchObject({ index: 1, reason })
-  expect(errors.at(-1)).toEqual({ index: most - 1 })
-  expect((await send(most + 1, {})).status).toBe(413)
+  expect([errors.at(-1), (await send(most + 1, {})).status]).toEqual([{ index: most - 1 }, 413])
 })

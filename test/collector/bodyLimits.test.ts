@@ -26,8 +26,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
     const line = await begin(world, '')
     for (const char of body) line.write(char)
     expect(await line.until(answered)).toMatch(/^HTTP\/1.1 200 /)
-    expect(world.ids()).toEqual(['a'])
-    expect(world.clock.pending()).toBe(0)
+    expect([world.ids(), world.clock.pending()]).toEqual([['a'], 0])
     line.hangUp()
   })
 
@@ -41,8 +40,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
     await world.clock.advance(1)
     expect(await line.until(answered)).toMatch(/^HTTP\/1.1 408 [^]*connection: close[^]*took too long/i)
     await line.until(() => false)
-    expect(line.gone()).toBe(true)
-    expect(world.ids()).toEqual(['another'])
+    expect([line.gone(), world.ids()]).toEqual([true, ['another']])
     expect(world.collector.stats()).toMatchObject({ received: 1, answers: { 200: 1, 408: 1 } })
   })
 
@@ -109,8 +107,7 @@ it('compressed bodies have a bound together, and one is always accepted', async 
   expect(all.map(({ status }) => status)).toEqual([200, 200, 503, 503])
   expect((await send(collector, 'e')).status).toBe(200)
   expect(ids().toSorted()).toEqual(['a', 'b', 'e'])
-  const small = open({ maxUploadBytes: 100 })
-  expect((await send(small.collector, 'f')).status).toBe(200)
+  expect((await send(open({ maxUploadBytes: 100 }).collector, 'f')).status).toBe(200)
 })
 
 describe('a body that is sent on after its answer', () => {

@@ -37,8 +37,7 @@ export const post = async (url: string, body: unknown, headers: Texts = {}, meth
     redirect: 'manual',
   })
   const text = await response.text()
-  const answer: unknown = text === '' ? '' : JSON.parse(text)
-  return { status: response.status, headers: response.headers, body: answer }
+  return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
 }
 
 const byKey = { Authorization: basic('wk:') }

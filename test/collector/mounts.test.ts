@@ -65,8 +65,7 @@ it.each(['utf8', 'latin1'] as const)('a Node request after setEncoding(%s) is ac
     collector.listener(request, response)
   })
   onTestFinished(close)
-  expect((await post(`${url}/v1/batch`, { batch: [track('é')] })).status).toBe(200)
-  expect(ids()).toEqual(['é'])
+  expect([(await post(`${url}/v1/batch`, { batch: [track('é')] })).status, ids()]).toEqual([200, ['é']])
 })
 
 type Listener = Parameters<typeof createServer>[1]

@@ -49,7 +49,7 @@ const check = async ({ collector, receiver }: Awaited<ReturnType<typeof start>>,
   })
   const expected = { ...calls, alias: { 'Previous ID': 'a1', 'User ID': 'u1' } }
   expect(bodies.map(({ type }) => String(type)).toSorted()).toEqual(Object.keys(expected).toSorted())
-  for (const [type, body] of Object.entries(expected)) {
+  for (const [type, body] of Object.entries(expected))
     expect(bodies.find((each) => each['type'] === type)).toMatchObject({
       ...body,
       version: 1,
@@ -57,7 +57,6 @@ const check = async ({ collector, receiver }: Awaited<ReturnType<typeof start>>,
       messageId: expect.stringMatching(/.{20}/) as unknown,
       context: { ...context, library: { name: library } },
     })
-  }
 }
 
 it('the six calls of @segment/analytics-node arrive, rightly typed, and come out signed', async () => {

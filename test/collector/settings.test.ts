@@ -9,14 +9,10 @@ import { ask, basic } from './kit.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
 const right = { sources: [{ id: 'web', writeKey: 'wk-s3cr3t' }], destinations: [hooks] }
-
 const pathsOf = (input: unknown): ReadonlyArray<string> => pathsIn(decodeCollectorSettings(input))
-
 const thrower = Object.defineProperty({}, 'sources', { get: () => expect.unreachable(), enumerable: true })
-
 const withSource = (more: object): object => ({ ...right, sources: [{ ...right.sources[0], ...more }] })
 const withDestination = (more: object): object => ({ ...right, destinations: [{ ...hooks, ...more }] })
-
 const twice = ['x', './x'].map((path) => ({ ...hooks, name: path, outbox: { path } }))
 
 describe('the settings of a collector', () => {

@@ -43,8 +43,7 @@ it('hands back what waits at destinations of any name', async () => {
   const closing = collector.close({ timeout: 0 })
   await clock.advance(100_000)
   const { abandoned } = await closing
-  const kept = [{ id: 'm1' }]
-  expect(Object.entries(abandoned)).toMatchObject(destinations.map(({ name }) => [name, kept]))
+  expect(Object.entries(abandoned)).toMatchObject(destinations.map(({ name }) => [name, [{ id: 'm1' }]]))
 })
 
 describe('outboxes of a collector', () => {
@@ -130,8 +129,7 @@ describe('a full destination', () => {
     expect((await postTracks(world.collector, 'm2')).status).toBe(200)
     expect(world.outcomes[1]?.outcome).toMatchObject({ attempts: 0, failure: refused('noRoom') })
     await world.clock.advance(1_000)
-    expect(await world.collector.redrive('B')).toBe(1)
-    expect(await world.collector.redrive('C')).toBe(0)
+    expect([await world.collector.redrive('B'), await world.collector.redrive('C')]).toEqual([1, 0])
     await world.clock.advance(1_000)
     expect(world.ended().slice(3)).toEqual(['Delivered m1 at B', 'Delivered m2 at B'])
   })

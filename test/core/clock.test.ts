@@ -20,8 +20,7 @@ it('runs a timer once, at a delay or a Date, or again and again, and leaves none
   clock.tick(28)
   expect(log).toEqual(['5 0', '10 0', '12 0', '20 1', '25 1'])
   clock.tick(1_000)
-  expect(log.slice(5)).toEqual(['29 0', '29 done', '30 2'])
-  expect(clock.pending()).toBe(0)
+  expect([log.slice(5), clock.pending()]).toEqual([['29 0', '29 done', '30 2'], 0])
 })
 
 it('cancels on unsubscribe, before the first run, between two and within one', () => {
@@ -66,8 +65,7 @@ it('gives work its state, its own schedule and one timer at a time, as RxJS does
     0,
   )
   clock.tick(1_000)
-  expect(log).toEqual(['5 0', '15 1', '25 2'])
-  expect(clock.pending()).toBe(0)
+  expect([log, clock.pending()]).toEqual([['5 0', '15 1', '25 2'], 0])
   action.unsubscribe()
   expect(action.closed).toBe(true)
 })

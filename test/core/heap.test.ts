@@ -16,8 +16,7 @@ it('hands out the lowest key first, and equal keys in the order in which they ca
     let pushed = 0
     for (let round = 0; round < 2; round++) {
       for (const each of all) {
-        const keys = typeof each === 'number' ? [] : each
-        const added = keys.map((one) => ({ key: one, item: pushed++ }))
+        const added = (typeof each === 'number' ? [] : each).map((one) => ({ key: one, item: pushed++ }))
         for (const { key: one, item } of added) real.push(one, item)
         // Sorting keeps the order of equal keys.
         held = [...held, ...added].toSorted((a, b) => (a.key === b.key ? 0 : a.key - b.key))

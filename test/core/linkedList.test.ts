@@ -11,8 +11,7 @@ const item = (id: number): Item => ({ id, older: undefined, newer: undefined })
 
 test('linkedList answers as an array does, and removed items hold no links', () => {
   const anyCommand = fc.oneof(fc.constant('push' as const), fc.nat(30), fc.constant('shift' as const))
-  const commands = fc.array(anyCommand, { maxLength: 60, size: 'max' })
-  forAll(commands, (all) => {
+  forAll(fc.array(anyCommand, { maxLength: 60, size: 'max' }), (all) => {
     const queue = linkedList<Item>()
     const items: Item[] = []
     let model: Item[] = []

@@ -21,22 +21,18 @@ describe('close', () => {
     await destination.send(track('m1'))
     const closing = destination.close({ timeout: 0 })
     await clock.advance(10_000)
-    expect(inside).toEqual([closing])
-    expect((await closing).abandoned.map(({ id }) => id)).toEqual(['m1'])
+    expect([inside, (await closing).abandoned.map(({ id }) => id)]).toEqual([[closing], ['m1']])
   })
 
   it('inside an outcome lets that request end', async () => {
     const { clock, destination, urls } = open([() => ({ verdict: yes, after: 10, rest: 20 })])
     let closed = false
-    destination.outcomes$.subscribe(() => {
-      void destination.close().then(() => (closed = true))
-    })
+    destination.outcomes$.subscribe(() => void destination.close().then(() => (closed = true)))
     await destination.send(track('m1'))
     await clock.advance(29)
     expect(closed).toBe(false)
     await clock.advance(1)
-    expect(closed).toBe(true)
-    expect(urls[0]?.calls[0]?.ended).toBe('completed')
+    expect([closed, urls[0]?.calls[0]?.ended]).toEqual([true, 'completed'])
   })
 
   it('starts nothing in its last 500 ms, and cuts what runs 500 ms after its time (H19, DE15)', async () => {
@@ -98,8 +94,7 @@ describe('close', () => {
     const closing = destination.close()
     await clock.advance(10)
     expect((await closing).totals).toMatchObject({ delivered: 1 })
-    expect(completed).toBe(true)
-    expect(defects()).toEqual(['the close of the sink', 'the close of the outbox'])
+    expect([completed, defects()]).toEqual([true, ['the close of the sink', 'the close of the outbox']])
     expect(clock.pending()).toBe(0)
   })
 

@@ -11,9 +11,7 @@ import { faultPaths, pathsIn } from '../support/faults.ts'
 
 const url = 'https://a.example/hook'
 const { client: own, selfSigned } = testCertificates()
-
 const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
-
 const pathsOf = (input: unknown): ReadonlyArray<string> => pathsIn(decodeSettings(input))
 
 describe('decodeSettings', () => {

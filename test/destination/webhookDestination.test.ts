@@ -51,8 +51,7 @@ describe('webhookDestination', () => {
   })
 
   it('retries after a timeout, which is logged as an error once', async () => {
-    const sleepy = await receive([{ do: 'silence' }, { do: 'silence' }])
-    const opened = open(to(sleepy), { timeout: 250 })
+    const opened = open(to(await receive([{ do: 'silence' }, { do: 'silence' }])), { timeout: 250 })
     await opened.destination.send(track(1))
     await opened.destination.idle()
     expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])

@@ -40,8 +40,7 @@ it('refuses more than 250,000 values', () => {
   let twice: unknown = {}
   for (let level = 0; level < 60; level++) twice = { left: twice, right: twice }
   const reason = [{ path: '', message: 'holds too many values: send less with the event' }]
-  expect(only(twice)).toEqual(reason)
-  expect(only({ sparse: new Array(4_000_000_000) })).toEqual(reason)
+  expect([only(twice), only({ sparse: new Array(4_000_000_000) })]).toEqual([reason, reason])
   expect(Event.is({ type: 'track', userId: 'u', event: 'e', properties: twice })).toBe(false)
 })
 

@@ -30,7 +30,6 @@ const { invalid: _, ...valid } = early
 const check = t.type({ name: t.string, fate: t.keyof({ ...late, ...valid }) })
 type Fate = keyof typeof early | keyof typeof late
 const keysOf = <K extends string>(record: Readonly<Record<K, unknown>>) => Object.keys(record) as K[]
-
 const steps = ['map', 'tap', 'flatMap', 'enrich', 'of the host'] as const
 const message = fc.record({
   fates: fc.array(fc.constantFrom<Fate>('taken', 'taken', ...keysOf(late), ...keysOf(early)), {

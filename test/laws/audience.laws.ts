@@ -28,10 +28,7 @@ const changesOf = ({ trait, calls }: Sync<unknown, unknown>): Played['changes'] 
   })
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-
-const empty = (value: object): void => {
-  for (const key of Object.keys(value)) Reflect.deleteProperty(value, key)
-}
+const empty = (value: object): void => Object.keys(value).forEach((key) => Reflect.deleteProperty(value, key))
 
 /** Gives states to an operator, and empties each of them, and its values, as soon as it was given: the operator has a copy. */
 const playing =

@@ -147,8 +147,7 @@ const expectedOf = ({ world, attempts }: Trace, now: Played) => {
     return last !== undefined && isFinal(last) ? last : undefined
   })
   const requests: number[][] = []
-  const before = attempts.slice(0, attempts.indexOf(now))
-  let index = before.reduce((sum, { calls }) => sum + calls.length, 0)
+  let index = attempts.slice(0, attempts.indexOf(now)).reduce((sum, { calls }) => sum + calls.length, 0)
   let time = now.startedAt
   let late = false
   let stopped: Failure | undefined
@@ -249,7 +248,7 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
     }
   },
   'B10 number and deadline reach each part, and each part gets its own last failure': (trace) => {
-    for (const { attempt, calls } of trace.attempts) {
+    for (const { attempt, calls } of trace.attempts)
       for (const { attempt: given, item } of calls) {
         same([given.number, given.until], [attempt.number, attempt.until])
         const { lastFailure } = attempt
@@ -263,7 +262,6 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
         const isOne = failures.every((failure) => isDeepStrictEqual(failure, first))
         same(given.lastFailure, isOne ? first : { _tag: 'PartlyFailed', members: past })
       }
-    }
   },
 })
 

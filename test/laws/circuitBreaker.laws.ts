@@ -2,14 +2,8 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { of } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import {
-  notAll,
-  onlyAttempt,
-  partlyFailed,
-  retryable,
-  withCircuitBreaker,
-  type Layer,
-} from '../../src/index.ts'
+import { notAll, onlyAttempt, partlyFailed, retryable } from '../../src/index.ts'
+import { withCircuitBreaker, type Layer } from '../../src/index.ts'
 import { itKeeps, law, same, type Law } from '../support/check.ts'
 import { deliverAll } from './deliveries.ts'
 import { notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
@@ -50,16 +44,12 @@ test.each([
   ['that end keep it closed', partly, undefined, [false, false, false]],
   ['that end at one of several sinks keep it closed', ofSeveral, undefined, [false, false, false]],
 ])('parts of a batch %s', (_, failure, lastFailure, expected) => {
-  const sink = withCircuitBreaker({ failures: 2 })({
-    name: 's',
-    deliver: () => of(left(failure)),
-    close: async () => undefined,
-  })
+  const inner = { name: 's', deliver: () => of(left(failure)), close: async () => undefined }
+  const sink = withCircuitBreaker({ failures: 2 })(inner)
   const held: unknown[] = []
+  const attempt = { ...onlyAttempt, lastFailure }
   for (let n = 0; n < 3; n++)
-    sink
-      .deliver(1, { ...onlyAttempt, lastFailure })
-      .subscribe((verdict) => held.push(notBeforeOf(verdict) !== undefined))
+    sink.deliver(1, attempt).subscribe((verdict) => held.push(notBeforeOf(verdict) !== undefined))
   expect(held).toEqual(expected)
 })
 

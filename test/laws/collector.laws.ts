@@ -15,7 +15,6 @@ export type CreateCollector = (settings: CollectorSettings, options: CollectorOp
 
 const SOURCES = ['web', 'app']
 const NAMES = ['A', 'B', 'C']
-
 const choice = fc.constantFrom(true, true, false, { x: 1 })
 const integrations = fc.dictionary(fc.constantFrom('All', ...NAMES, 'a'), choice, { maxKeys: 4, size: 'max' })
 const message = fc.record({
@@ -37,19 +36,17 @@ const target = fc.record({
   /** Whether its sink takes at once; else it never answers. */
   takes: fc.boolean(),
 })
+const [often, seldom] = [
+  { weight: 6, arbitrary: sending },
+  { weight: 2, arbitrary: toggling },
+] as const
+const act = fc.oneof(often, seldom, { weight: 1, arbitrary: deletes })
 const world = fc.record({
   off: fc.subarray(SOURCES, { maxLength: 1 }),
   targets: fc
     .array(target, { minLength: 1, maxLength: NAMES.length })
     .map((all) => all.map((each, at) => ({ name: NAMES[at] ?? '', ...each }))),
-  acts: fc.array(
-    fc.oneof(
-      { weight: 6, arbitrary: sending },
-      { weight: 2, arbitrary: toggling },
-      { weight: 1, arbitrary: deletes },
-    ),
-    { minLength: 1, maxLength: 8, size: 'max' },
-  ),
+  acts: fc.array(act, { minLength: 1, maxLength: 8, size: 'max' }),
   maxCount: fc.constantFrom(1, 3, 100),
   whenFull: fc.constantFrom('deadLetter' as const, 'deadLetter' as const, 'refuse' as const),
 })
@@ -106,8 +103,7 @@ const play = async (create: CreateCollector, given: World) => {
     const batch = act.messages.map((one, n) => messageOf(one, idOf(at, n)))
     if (act.do === 'post') {
       const key = { Authorization: basic(`key of ${act.source}:`) }
-      const body = { batch, integrations: act.integrations }
-      const response = await ask(collector, '/v1/batch', body, key)
+      const response = await ask(collector, '/v1/batch', { batch, integrations: act.integrations }, key)
       // The answer of a collector, or of a mutant.
       const said = (await response.json()) as {
         receivedEvents?: number

@@ -82,13 +82,12 @@ export const concurrencyLaws = lawTable(
       }
     },
     'C6 nothing waits while a place is free': ({ ran, looks }, world) => {
-      for (const order of looks) {
+      for (const order of looks)
         for (const queue of QUEUES) {
           const all = placed(ran, world, queue, order)
           const running = all.filter(({ started }) => (started?.order ?? Infinity) < order).length
           holds(running === all.length || running === world.concurrency, `${running} of ${all.length} run`)
         }
-      }
     },
     'C7 a cancelled delivery stops at once, or never starts': ({ ran }) => {
       for (const { cancelled, started, ranAfterCancel } of ran) {

@@ -185,8 +185,7 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
 
   const begin = (step: Step): void => {
     const item = { id: ran.length, key: step.key }
-    const until = clock.now() + (step.within ?? Infinity)
-    const attempt = { ...onlyAttempt, until, clock: timers.clock }
+    const attempt = { ...onlyAttempt, until: clock.now() + (step.within ?? Infinity), clock: timers.clock }
     const one: (typeof ran)[number] = {
       ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], ranAfterCancel: false },
       ...{ cancelled: undefined, started: undefined, replied: undefined, ended: undefined },

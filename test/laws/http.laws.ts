@@ -73,10 +73,9 @@ it('whatever the receiver does, a webhook has at most one verdict, that of a scr
       await arrived()
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    const cut = verdict === undefined ? silent() : 'after the verdict'
     const { verdicts, end } = await deliverOnce(sink, batch('a'), {
       attempt: { ...onlyAttempt, clock },
-      ...(stalls !== 'never' && { cut }),
+      ...(stalls !== 'never' && { cut: verdict === undefined ? silent() : 'after the verdict' }),
     })
     const wanted = verdict === undefined ? [] : [shown(verdict)]
     expect([verdicts.map(shown), end]).toEqual([wanted, stalls === 'never' ? 'complete' : 'cancelled'])

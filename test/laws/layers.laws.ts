@@ -12,7 +12,6 @@ import { runs } from '../support/runs.ts'
 import { throwing } from '../support/check.ts'
 
 const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
-
 const silent = (): void => {}
 
 /** A bisection as a layer over items: the item with the value n is a batch of n % 5 + 1 members. */
@@ -51,8 +50,7 @@ const beside =
 const busy: Readonly<Record<string, MakeLayer>> = {
   withTimeout: () => withTimeout({ timeout: 25 }),
   withConcurrency: () => withConcurrency({ concurrency: 2, queue: 2 }),
-  'withConcurrency by key': () =>
-    withConcurrency({ concurrency: 1, by: (item: unknown) => JSON.stringify(item) }),
+  'withConcurrency by key': () => withConcurrency({ concurrency: 1, by: JSON.stringify }),
   withRetryAfterGate: () => withRetryAfterGate(),
   withBisection: () => bisecting([410]),
   'withObserver that throws': () => withObserver({ onEvent: throwing('planted') }),

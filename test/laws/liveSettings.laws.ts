@@ -42,8 +42,7 @@ type World = Drawn<typeof world>
 const verdictOf = (how: World['answers'][number]['how'], now: number): Verdict => {
   if (how === 'yes') return right({ sink: 'url', status: 200 })
   if (how === 'gone') return left(refused('status', { status: 410 }))
-  const retryAfter = how === 'wait' ? { notBefore: now + 60 } : {}
-  return left(retryable('status', { status: 503, ...retryAfter }))
+  return left(retryable('status', { status: 503, ...(how === 'wait' ? { notBefore: now + 60 } : {}) }))
 }
 
 const play = async (open: OpenLive, { answers, commands, concurrency }: World) => {

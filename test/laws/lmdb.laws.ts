@@ -25,10 +25,7 @@ const added = (place: string): string => {
 const laws = outboxLaws(
   ({ clock, bounds, place }) => lmdbOutbox<OutboxItem>({ path: folderOf(place), codec, clock, ...bounds }),
   {
-    crash: (place) => {
-      const before = folderOf(place)
-      copyFileSync(join(before, 'data.mdb'), join(added(place), 'data.mdb'))
-    },
+    crash: (place) => copyFileSync(join(folderOf(place), 'data.mdb'), join(added(place), 'data.mdb')),
     leave: (place) => {
       for (const folder of folders.get(place) ?? []) rmSync(folder, { recursive: true })
       folders.delete(place)

@@ -48,7 +48,6 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
 export type MakeDedupe = (window: number, maxCount: number) => Wrap
 
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), steps)
-
 const isDuplicate = (said: Verdict | undefined) => said?._tag === 'Right' && said.right.duplicate === true
 
 export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [

@@ -176,9 +176,8 @@ const play = async (make: MakePush, asked: World) => {
 }
 
 const laws = lawTable(world, play, {
-  'Q1 answers, items, losses, waiting readers and counters are those of a plain list': ({ after }) => {
-    for (const { shown, expected } of after) same(shown, expected)
-  },
+  'Q1 answers, items, losses, waiting readers and counters are those of a plain list': ({ after }) =>
+    after.forEach(({ shown, expected }) => same(shown, expected)),
   'Q2 ready resolves in the order of the calls': ({ ready }) =>
     holds(!ready.some((waiter, n) => waiter < (ready[n - 1] ?? 0)), 'one passed another'),
   'Q3 ready resolves if and only if there is room, or after the end': (trace, { maxCount, maxBytes }) => {

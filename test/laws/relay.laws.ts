@@ -97,8 +97,7 @@ const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
   const policy = both(fullJitter(capDelay(10_000)(exponential())), both(deadline(within), respectRetryAfter))
 
   const boot = (): Relay<number> => {
-    const rounds = firstSuccess(sinks)
-    const counted = makeLayer<number>(rounds, (subscribe) => (item, attempt, observer) => {
+    const counted = makeLayer<number>(firstSuccess(sinks), (subscribe) => (item, attempt, observer) => {
       busy++
       const answered = new WithNext(observer, (verdict) => {
         busy--
@@ -179,9 +178,8 @@ const laws = lawTable(world, play, {
       same([accepted, waiting], [delivered + rejected + expired + dropped + abandoned + waiting, stored])
     }
   },
-  'Y5 no more are in a round than allowed': ({ samples }, { maxInFlight }) => {
-    for (const { inFlight } of samples) holds(inFlight <= maxInFlight, `${inFlight} in a round`)
-  },
+  'Y5 no more are in a round than allowed': ({ samples }, { maxInFlight }) =>
+    samples.forEach(({ inFlight }) => holds(inFlight <= maxInFlight, `${inFlight} in a round`)),
   'Y6 at rest no timer is left': ({ timersLeft }) => same(timersLeft, 0),
 })
 

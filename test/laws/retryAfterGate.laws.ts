@@ -35,9 +35,7 @@ export const gateLaws = lawTable(
     'G1 nothing starts before the latest moment that was asked for, and everything from then on': (
       { ran }: Trace,
       { most }: Drawn<typeof world>,
-    ) => {
-      for (const one of ran) same(one.started === undefined, heldUntil(ran, most, one) > -Infinity)
-    },
+    ) => ran.forEach((one) => same(one.started === undefined, heldUntil(ran, most, one) > -Infinity)),
     'G2 what is held back has its verdict at once, with the moment': ({ ran }, { most }) => {
       for (const one of ran.filter(({ started }) => started === undefined)) {
         same(

@@ -45,8 +45,7 @@ const oracle = (within: number, step: Step): unknown => {
   if (known >= within) whole.push(['timeout', within], ['complete', within])
   else {
     if (step.defect !== 'only') whole.push(['verdict', verdict])
-    const broken = step.defect !== 'none' && end < within
-    whole.push([broken ? 'error' : 'complete', Math.min(end, within)])
+    whole.push([step.defect !== 'none' && end < within ? 'error' : 'complete', Math.min(end, within)])
   }
   const { cancelAt } = step
   return whole.flatMap(([what, at]) => (cancelAt === null || at <= cancelAt ? [`${what} at ${at}`] : []))
@@ -63,9 +62,8 @@ export const timeoutLaws = lawTable(
     'T1 verdict and end are those of the oracle, at its times': ({ ran }: Trace, { within }: World) => {
       for (const one of ran) if (!isTie(within, one.step)) same(told(one), oracle(within, one.step))
     },
-    'T2 nothing runs after the timeout': ({ ran }, { within }) => {
-      for (const { arrived, ended } of ran) holds((ended?.at ?? Infinity) - arrived.at <= within, 'it ran on')
-    },
+    'T2 nothing runs after the timeout': ({ ran }, { within }) =>
+      ran.forEach(({ arrived, ended }) => holds((ended?.at ?? Infinity) - arrived.at <= within, 'it ran on')),
     'T3 one timer for all': ({ mostTimers }) => holds(mostTimers <= 1, `${mostTimers} timers`),
   },
 )

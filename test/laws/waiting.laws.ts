@@ -69,12 +69,11 @@ describe.each(Object.entries(makers))('%s', (name, make) => {
         })
       }
       ask('rest')
-      for (const each of acts) {
+      for (const each of acts)
         if (each === 'send') await send()
         else if (each === 'now') void send()
         else if (each === 'pause') await clock.advance(700)
         else ask(each)
-      }
       await clock.advance(60_000_000)
       same([it.stats().waiting, answered], [0, asked])
       isClosing = true

@@ -16,8 +16,7 @@ itCatches<MakePull>('pull', pullLaws, {
   'U1: the window has one more': (source, pipeline, options) =>
     pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
   'U3: it completes when its source fails': (source, pipeline, options) => {
-    const ended = { done: true, value: undefined } as const
-    const whole = changed(source, (next) => next().catch(() => ended))
+    const whole = changed(source, (next) => next().catch(() => ({ done: true, value: undefined }) as const))
     return pull(whole, pipeline, options)
   },
   'U4: it does not call return': (source, pipeline, options) => pull(changed(source), pipeline, options),

@@ -39,9 +39,8 @@ describe('batch', () => {
   })
 
   it('takes a batch apart: its members are batched as if they had come one by one, without its frame', () => {
-    const outer = { maxCount: 5, frame: { prefix: '{"batch":[', suffix: ']}' } }
     const apart = rail('1', '2', '3', '1234567', '4').pipe(
-      batch(outer),
+      batch({ maxCount: 5, frame: { prefix: '{"batch":[', suffix: ']}' } }),
       batch({ maxCount: 2, maxBytes: 8, newId: () => 'b' }),
     )
     const two = (a: string, b: string) => ({

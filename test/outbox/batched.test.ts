@@ -49,7 +49,7 @@ describe('batched', () => {
           await settled()
         }
         let ids = 0
-        for (const each of commands) {
+        for (const each of commands)
           if (each === 'take') take()
           else if (typeof each === 'string') await end(each)
           else
@@ -59,7 +59,6 @@ describe('batched', () => {
               const answer = store.ask(item, count, bytes)
               void answer.then((id) => (found[item.id] = id)).catch(() => (found[item.id] = 'failed'))
             }
-        }
         while (call !== undefined) await end('answer')
         await store.idle()
         expect(found).toEqual(expected)

@@ -83,8 +83,6 @@ describe('closeRelay', () => {
     const seen = close(500)
     await clock.advance(500)
     expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
-    expect(JSON.parse(text())).toMatchObject({
-      rows: [{ entry: { item: 'a', progress: { attempts: 1 } } }],
-    })
+    expect(JSON.parse(text())).toMatchObject({ rows: [{ entry: { item: 'a', progress: { attempts: 1 } } }] })
   })
 })

@@ -65,9 +65,7 @@ describe('the group commit', () => {
     expect(await first).toBe('written')
     const message = 'the outbox in /nowhere could not write (is its disk full?): ENOSPC'
     expect(answers).toMatchObject([{ reason: { message } }, { value: 'written' }, { value: 'written' }])
-    expect(commits.counters().waiting).toBe(22)
-    expect(await write(8, true)).toBe('written')
-    expect(sizes()).toBe(5)
+    expect([commits.counters().waiting, await write(8, true), sizes()]).toEqual([22, 'written', 5])
   })
 
   it('rejects all that finds no room, and counts nothing of it', async () => {

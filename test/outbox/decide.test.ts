@@ -19,7 +19,6 @@ it.each([limitRetries(0), deadline(1_000)])('%j ends no item before its first re
 })
 
 const none$: ObservableEither<never, string> = EMPTY
-
 const failed = { attempts: 1, lastFailure: retryable('status') }
 
 it('what holds an item back is no attempt, and says nothing of how the last one failed', () => {

@@ -50,9 +50,8 @@ it('the outbox over SQLite keeps them too, and serves a destination and a client
   }
   const sizeOf = ({ byteLength }: OutboxItem) => byteLength
   const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf }
-  const laws = outboxLaws(({ bounds, clock, place }) =>
-    sqliteOutbox(`${scratch}/${place}.db`, bounds)({ codec, clock }),
-  )
+  const file = (place: string) => `${scratch}/${place}.db`
+  const laws = outboxLaws(({ bounds, clock, place }) => sqliteOutbox(file(place), bounds)({ codec, clock }))
   await checkLaws(laws, { runs: runs(0.1), seed: 4 })
   const text = example('sqliteOutbox') + example('main').replace(/.*'.\/sqliteOutbox.ts'\n/, '')
   const fences = [{ file: 'main.ts', line: 1, language: 'ts', flags: [], text }]

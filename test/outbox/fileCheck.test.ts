@@ -133,8 +133,7 @@ it('H5: a sound store is never refused, whatever was done with it', async () => 
     purge: fc.boolean(),
     reopen: fc.boolean(),
   })
-  const history = fc.array(step, { minLength: 1, maxLength: 12 })
-  const property = fc.asyncProperty(history, async (steps) => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
     const path = newFolder()
     let outbox = open(path, { keepDead: 40 })
     for (const { enqueue, times, lease, end, due, purge, reopen } of steps) {

@@ -18,8 +18,7 @@ export const faultOf = (path: string, options: Partial<LmdbOutboxOptions<string>
 }
 
 export const ALL = { count: 10_000, retries: 10_000 }
-export const all = async (outbox: LmdbOutbox<string>): Promise<ReadonlyArray<Entry<string>>> =>
-  outbox.lease(Number.MAX_VALUE, ALL)
+export const all = async (outbox: LmdbOutbox<string>) => outbox.lease(Number.MAX_VALUE, ALL)
 
 export const yes = (entry: Entry<string>) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'a' }) })
 export const no = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })

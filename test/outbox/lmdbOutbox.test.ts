@@ -22,8 +22,7 @@ describe('group commit', () => {
     const outbox = open(path)
     const before = transactions(path)
     const answers = await Promise.all(some(1_000).map(async (item) => outbox.enqueue([item])))
-    expect(answers.flat().every(isRight)).toBe(true)
-    expect(transactions(path) - before).toBe(1)
+    expect([answers.flat().every(isRight), transactions(path) - before]).toEqual([true, 1])
     await outbox.enqueue(some(1_000))
     expect(transactions(path) - before).toBe(2)
     const entries = await all(outbox)
@@ -44,8 +43,7 @@ describe('group commit', () => {
     await expect(outbox.enqueue(['late'])).rejects.toThrow(`the outbox in ${path} is closed`)
     expect((await early).every(isRight)).toBe(true)
     await closed
-    expect(await all(outbox)).toEqual([])
-    expect(outbox.nextDue()).toBe(undefined)
+    expect([await all(outbox), outbox.nextDue()]).toEqual([[], undefined])
     await expect(Promise.resolve(outbox.dead.purge(() => true))).resolves.toBe(0)
     const again = open(path)
     expect(again.stats().waiting).toBe(100)
@@ -53,17 +51,15 @@ describe('group commit', () => {
   })
 })
 
-describe('bounds', () => {
-  it('move more dead letters than one transaction holds', async () => {
-    const outbox = open(newFolder())
-    await outbox.enqueue(some(1_300))
-    await outbox.ack((await all(outbox)).map(no))
-    expect(await outbox.dead.list()).toHaveLength(1_000)
-    expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toHaveLength(130)
-    expect(await outbox.dead.purge((one) => one.reason === 'ended' && one.entry.item.endsWith('8'))).toBe(130)
-    expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
-    await outbox.close()
-  })
+it('moves more dead letters than one transaction holds', async () => {
+  const outbox = open(newFolder())
+  await outbox.enqueue(some(1_300))
+  await outbox.ack((await all(outbox)).map(no))
+  expect(await outbox.dead.list()).toHaveLength(1_000)
+  expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toHaveLength(130)
+  expect(await outbox.dead.purge((one) => one.reason === 'ended' && one.entry.item.endsWith('8'))).toBe(130)
+  expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
+  await outbox.close()
 })
 
 describe('bookmarks', () => {
@@ -98,23 +94,21 @@ describe('bookmarks', () => {
   })
 })
 
-describe('a codec', () => {
-  it.each([
-    ['sizeOf', NaN, 'a number from 0'],
-    ['sizeOf', -5, 'a number from 0'],
-    ['toText', undefined, 'a string'],
-  ] as const)('whose %s answers %s refuses its list and no other', async (member, answer, wanted) => {
-    const wrong = { [member]: (item: string) => (item === 'bad' ? answer : textCodec[member](item)) }
-    const outbox = open(newFolder(), { codec: { ...textCodec, ...wrong } })
-    const answers = await Promise.allSettled(['a', 'bad', 'b'].map(async (one) => outbox.enqueue([one, 'x'])))
-    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    const [, bad] = answers
-    expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(
-      `the codec's ${member} answered ${String(answer)}: it must be ${wanted}`,
-    )
-    expect(outbox.stats().waiting).toBe(4)
-    await outbox.close()
-  })
+it.each([
+  ['sizeOf', NaN, 'a number from 0'],
+  ['sizeOf', -5, 'a number from 0'],
+  ['toText', undefined, 'a string'],
+] as const)('a codec whose %s answers %s refuses its list and no other', async (member, answer, wanted) => {
+  const wrong = { [member]: (item: string) => (item === 'bad' ? answer : textCodec[member](item)) }
+  const outbox = open(newFolder(), { codec: { ...textCodec, ...wrong } })
+  const answers = await Promise.allSettled(['a', 'bad', 'b'].map(async (one) => outbox.enqueue([one, 'x'])))
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  const [, bad] = answers
+  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(
+    `the codec's ${member} answered ${String(answer)}: it must be ${wanted}`,
+  )
+  expect(outbox.stats().waiting).toBe(4)
+  await outbox.close()
 })
 
 describe('a folder', () => {

@@ -25,16 +25,13 @@ describe('the lock of a folder', () => {
       left: `by this process, since ${since}: close it first, or share it`,
     })
     if (isRight(first)) first.right()
-    expect(existsSync(file(path))).toBe(false)
-    expect(isRight(lock(path, NOW))).toBe(true)
+    expect([existsSync(file(path)), isRight(lock(path, NOW))]).toEqual([false, true])
   })
 
   it('names another process that holds it', () => {
     const path = newFolder()
     const other = spawn('sleep', ['60'])
-    onTestFinished(() => {
-      other.kill()
-    })
+    onTestFinished(() => void other.kill())
     const pid = other.pid ?? 0
     write(path, { pid, started: startOf(pid), since })
     const refusal = lock(path, NOW)
@@ -49,8 +46,7 @@ describe('the lock of a folder', () => {
   it('of a process that ended is taken over', () => {
     const path = newFolder()
     write(path, { pid: spawnSync('true').pid, since })
-    expect(isRight(lock(path, NOW))).toBe(true)
-    expect(readdirSync(path)).toEqual(['headrace.lock'])
+    expect([isRight(lock(path, NOW)), readdirSync(path)]).toEqual([true, ['headrace.lock']])
   })
 
   it('without a process in it is being written, or was left by a power failure', () => {

@@ -34,7 +34,6 @@ const noting = (more: object = {}) => {
 }
 
 const errorWith = (more: object) => expect.objectContaining(more) as Error
-
 const clock = { ...systemClock, now: () => Date.now() }
 type Factory = ReturnType<typeof noting>['factory']
 const destinationWith = (outbox: Factory) => webhookDestination(settings, { ...quiet, clock, outbox })

@@ -34,7 +34,6 @@ interface Try {
 }
 const opensAfter = (after: number): Try => ({ after, opens: true })
 const tryAt = (tries: ReadonlyArray<Try>, n: number): Try => tries[n] ?? tries.at(-1) ?? opensAfter(0)
-
 const END = 150_000
 
 const planOf = (tries: ReadonlyArray<Try>): readonly [openAt: number, failures: number] => {
@@ -92,7 +91,6 @@ const payloadOf = (id: string): Payload<Event> =>
 const message = (messageId: string): Message =>
   storedMessages.fromText(JSON.stringify({ type: 'track', messageId, userId: 'u', event: 'e' }))
 const sinkOf = () => scriptedSink<unknown>({ clock, reply: () => ({ verdict: right({ sink: 's' }) }) })
-
 const someTry = fc.record({ after: fc.constantFrom(0, 9, 5_000, 31_000, Infinity), opens: fc.boolean() })
 const world = fc.record({
   first: fc.array(someTry, { maxLength: 3 }),

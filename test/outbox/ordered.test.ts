@@ -25,8 +25,7 @@ const setUp = (maxBehind = 100) => {
     (error) => errors.push(error),
     maxBehind,
   )
-  const lease = async (count: number, retries = count): Promise<ReadonlyArray<Entry<string>>> =>
-    outbox.lease(0, { count, retries })
+  const lease = async (count: number, retries = count) => outbox.lease(0, { count, retries })
   const end = (entry: Entry<string> | undefined) =>
     entry && outbox.ack([{ entry, outcome: delivered(entry.item, 1, { sink: 's' }) }])
   const progress = { attempts: 1, lastFailure: retryable('x') }

@@ -156,41 +156,38 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  test.each(['answered', 'under way'])(
-    'a repeated nack leaves a newer lease alone that is %s',
-    async (how) => {
-      let isCut = false
-      let answers = (): void => undefined
-      let leased: Promise<boolean> | undefined
-      const lossy = failing((text, hasRun) => {
-        if (text.includes('.lease(') && hasRun) return leased ?? false
-        return isCut && hasRun && text.includes('.nack(')
-      })
-      const queue = `repeated ${how}`
-      const outbox = await open({ pool: lossy, queue })
-      await outbox.enqueue(['a', 'b'])
-      const [a, b] = (await lease(outbox)).map((entry) => [{ entry, due: 1 }])
-      isCut = true
-      await expect(outbox.nack(a ?? [])).rejects.toThrow('cut')
-      isCut = false
-      await outbox.nack(b ?? [])
-      if (how === 'under way') leased = new Promise((resolve) => (answers = () => resolve(false)))
-      const leasing = outbox.lease(Date.now(), ALL)
-      const isLeased = async () =>
-        (await rows('select from headrace.item where queue = $1 and worker > 0', [queue])).length
-      await eventually(isLeased).toBe(2)
-      const repeated = outbox.nack(a ?? [])
-      if (leased === undefined) await repeated
-      await rows('select pg_sleep(0.05)')
-      answers()
-      const again = await leasing
-      await repeated
-      await outbox.ack(again.map(ended))
-      expect(again).toHaveLength(2)
-      expect(await rows('select id from headrace.item where queue = $1', [queue])).toEqual([])
-      await outbox.close()
-    },
-  )
+  test.each(['answered', 'under way'])('a repeated nack leaves a newer lease alone: %s', async (how) => {
+    let isCut = false
+    let answers = (): void => undefined
+    let leased: Promise<boolean> | undefined
+    const lossy = failing((text, hasRun) => {
+      if (text.includes('.lease(') && hasRun) return leased ?? false
+      return isCut && hasRun && text.includes('.nack(')
+    })
+    const queue = `repeated ${how}`
+    const outbox = await open({ pool: lossy, queue })
+    await outbox.enqueue(['a', 'b'])
+    const [a, b] = (await lease(outbox)).map((entry) => [{ entry, due: 1 }])
+    isCut = true
+    await expect(outbox.nack(a ?? [])).rejects.toThrow('cut')
+    isCut = false
+    await outbox.nack(b ?? [])
+    if (how === 'under way') leased = new Promise((resolve) => (answers = () => resolve(false)))
+    const leasing = outbox.lease(Date.now(), ALL)
+    const isLeased = async () =>
+      (await rows('select from headrace.item where queue = $1 and worker > 0', [queue])).length
+    await eventually(isLeased).toBe(2)
+    const repeated = outbox.nack(a ?? [])
+    if (leased === undefined) await repeated
+    await rows('select pg_sleep(0.05)')
+    answers()
+    const again = await leasing
+    await repeated
+    await outbox.ack(again.map(ended))
+    expect(again).toHaveLength(2)
+    expect(await rows('select id from headrace.item where queue = $1', [queue])).toEqual([])
+    await outbox.close()
+  })
 
   test('a worker that was idle renews its lease of what another one stored', async () => {
     const clock = virtualClock()
@@ -532,14 +529,11 @@ describe('PostgreSQL', async () => {
       await migrate(latin, { schema })
       expect(await opening({ pool: latin })).toMatch(/has the encoding LATIN1: make one with UTF8$/)
       await latin.end()
-      const strict = new pg.Pool({
-        connectionString: url,
-        options: '-c default_transaction_isolation=serializable',
-      })
+      const options = '-c default_transaction_isolation=serializable'
+      const strict = new pg.Pool({ connectionString: url, options })
       expect(await opening({ pool: strict })).toBe('opened')
-      expect(await opening({ pool: strict }, { keyOf })).toMatch(
-        /isolation serializable: give one with READ COMMITTED$/,
-      )
+      const keyed = await opening({ pool: strict }, { keyOf })
+      expect(keyed).toMatch(/isolation serializable: give one with READ COMMITTED$/)
       await strict.end()
       const none = new pg.Pool({ connectionString: 'postgres://me:secret@127.0.0.1:1/db' })
       const message = await opening({ pool: none })
@@ -549,10 +543,8 @@ describe('PostgreSQL', async () => {
     })
     test('another kind, another owner', async () => {
       await opening({ queue: 'used' }, { owner: 'a' })
-      const codec = { ...textCodec, kind: 'messages' }
-      expect(await opening({ queue: 'used' }, { codec })).toMatch(
-        /which holds items and not messages: use another queue/,
-      )
+      const found = await opening({ queue: 'used' }, { codec: { ...textCodec, kind: 'messages' } })
+      expect(found).toMatch(/which holds items and not messages: use another queue/)
       expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/which holds items of a and not of b/)
     })
     test('options', () => {
@@ -569,6 +561,8 @@ describe('PostgreSQL', async () => {
     const sql = postgresJs(url, { onnotice: () => undefined })
     const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
     const knex = knexOf({ client: 'pg', connection: url })
+    const overKysely = (trx: Kysely<unknown>) => (text: string, values: unknown[]) =>
+      trx.executeQuery(CompiledQuery.raw(text, values))
     const ways: Readonly<Record<string, (work: (a: TransactionClient) => Promise<void>) => Promise<void>>> = {
       pg: async (work) => {
         await client.query('begin')
@@ -580,21 +574,13 @@ describe('PostgreSQL', async () => {
           },
         )
       },
-      Kysely: (work) =>
-        kysely
-          .transaction()
-          .execute((trx) => work((text, values) => trx.executeQuery(CompiledQuery.raw(text, values)))),
+      Kysely: (work) => kysely.transaction().execute((trx) => work(overKysely(trx))),
       Drizzle: (work) => drizzle(pool).transaction((tx) => work(clientOf(tx))),
       'postgres.js': async (work) => {
         await sql.begin((tx) => work((text, values) => tx.unsafe(text, values as never[])))
       },
       Knex: (work) => knex.transaction((trx) => work(overKnex(trx))),
-      executeSql: (work) =>
-        kysely
-          .transaction()
-          .execute((trx) =>
-            work({ executeSql: (text, values) => trx.executeQuery(CompiledQuery.raw(text, values)) }),
-          ),
+      executeSql: (work) => kysely.transaction().execute((trx) => work({ executeSql: overKysely(trx) })),
     }
     beforeAll(async () => {
       client = await pool.connect()
@@ -644,9 +630,8 @@ describe('PostgreSQL', async () => {
     test('refuses before any statement, and throws what the client throws', async () => {
       const asked: string[] = []
       const run = (text: string) => void asked.push(text)
-      expect(await destination.sendIn(run, { type: 'track' } as never)).toMatchObject({
-        left: { _tag: 'Invalid' },
-      })
+      const wrong = await destination.sendIn(run, { type: 'track' } as never)
+      expect(wrong).toMatchObject({ left: { _tag: 'Invalid' } })
       const small = await open({ maxCount: 1 })
       expect(await small.enqueueIn(run, ['a', 'b'])).toMatchObject({ left: { _tag: 'Full', input: 'b' } })
       expect(asked).toEqual([])

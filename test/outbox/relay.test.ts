@@ -123,8 +123,9 @@ describe('a store that takes a second to save a result', () => {
   })
 })
 
-describe('H7: a store that hands out what is no entry', () => {
-  it.each([[[null, 7]], [undefined], [5]])('%j: costs a pause, at once and later', async (leased) => {
+it.each([[[null, 7]], [undefined], [5]])(
+  'H7: a store that hands out %j, which is no entry, costs a pause, at once and later',
+  async (leased) => {
     for (const isLater of [false, true]) {
       let isFirst = true
       const { work, clock, events } = setUp({
@@ -142,8 +143,8 @@ describe('H7: a store that hands out what is no entry', () => {
       expect(work.totals().delivered).toBe(1)
       expect(events.filter(({ _tag }) => _tag === 'Defect').length).toBeGreaterThan(0)
     }
-  })
-})
+  },
+)
 
 describe('a store that answers lease late, and at first with nothing', () => {
   const late =
@@ -165,8 +166,7 @@ describe('a store that answers lease late, and at first with nothing', () => {
     await offer('a')
     await clock.runAll()
     // Three empty answers after 100 ms each, with pauses of a second, then the fourth.
-    expect(log).toEqual(['3400 start a', '3410 end a'])
-    expect(clock.pending()).toBe(0)
+    expect([log, clock.pending()]).toEqual([['3400 start a', '3410 end a'], 0])
   })
 
   it('is asked again at once when something new is offered', async () => {
@@ -292,19 +292,17 @@ describe('a store that fails', () => {
   })
 })
 
-describe('totals', () => {
-  it('count a redriven item as accepted again', async () => {
-    const { clock, work, outbox } = setUp({})
-    expect(await work.offerDead('a', { _tag: 'Refused', reason: 'noRoom' })).toEqual(right(undefined))
-    expect(outbox.stats().dead).toBe(1)
-    expect(work.totals()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
-    expect(await work.redrive(() => true)).toBe(1)
-    await clock.advance(10)
-    expect(work.totals()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1, waiting: 0 })
-    work.stopAccepting()
-    expect(await work.redrive(() => true)).toBe(0)
-    expect(await work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })).toMatchObject({ _tag: 'Left' })
-  })
+it('totals count a redriven item as accepted again', async () => {
+  const { clock, work, outbox } = setUp({})
+  expect(await work.offerDead('a', { _tag: 'Refused', reason: 'noRoom' })).toEqual(right(undefined))
+  expect(outbox.stats().dead).toBe(1)
+  expect(work.totals()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
+  expect(await work.redrive(() => true)).toBe(1)
+  await clock.advance(10)
+  expect(work.totals()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1, waiting: 0 })
+  work.stopAccepting()
+  expect(await work.redrive(() => true)).toBe(0)
+  expect(await work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })).toMatchObject({ _tag: 'Left' })
 })
 
 describe('an item that waits in a full queue of its URL', () =>
@@ -327,8 +325,7 @@ describe('an item that waits in a full queue of its URL', () =>
     })
     for (const item of ['a', 'b', 'c', 'd', 'e', 'f']) void work.offer(item)
     await clock.advance(200_000)
-    expect(ended).toEqual(Array.from({ length: 6 }, () => 'Delivered 1'))
-    expect(new Set(waits)).toEqual(new Set([0]))
+    expect([ended, new Set(waits)]).toEqual([Array.from({ length: 6 }, () => 'Delivered 1'), new Set([0])])
     expect(clock.pending()).toBe(0)
   }))
 

@@ -12,14 +12,12 @@ import { busy, open, track, yes } from '../destination/virtual.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
-describe('storeLimit', () => {
-  it('fails what is open when it is given up, and what comes afterwards', async () => {
-    const { inTime, giveUp } = storeLimit()
-    const open = expect(inTime(never())).rejects.toThrow('closed')
-    giveUp(new Error('closed'))
-    await open
-    await expect(inTime(Promise.resolve(1))).rejects.toThrow('closed')
-  })
+it('storeLimit fails what is open when it is given up, and what comes afterwards', async () => {
+  const { inTime, giveUp } = storeLimit()
+  const open = expect(inTime(never())).rejects.toThrow('closed')
+  giveUp(new Error('closed'))
+  await open
+  await expect(inTime(Promise.resolve(1))).rejects.toThrow('closed')
 })
 
 describe('a store that hangs', () => {
@@ -75,11 +73,7 @@ describe('a store that hangs', () => {
     let leases = 0
     const { destination, ended, clock, defects } = over(({ lease }) => ({
       lease: (now, limits) =>
-        ++leases > 1
-          ? []
-          : new Promise((resolve) => {
-              answer = () => resolve(lease(now, limits))
-            }),
+        ++leases > 1 ? [] : new Promise((resolve) => (answer = () => resolve(lease(now, limits)))),
     }))
     await destination.send(track('a'))
     await machine.advance(LIMIT)

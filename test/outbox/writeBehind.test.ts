@@ -183,8 +183,7 @@ it('persisted is false without a durable outbox, at its timeout, and at the clos
   expect(await timedOut).toBe(false)
   const closing = client.close({ timeout: 0 })
   await clock.advance(100)
-  expect((await closing).abandoned.map(({ id }) => id)).toEqual(['a'])
-  expect(await closed).toBe(false)
+  expect([(await closing).abandoned.map(({ id }) => id), await closed]).toEqual([['a'], false])
 })
 
 it('every entry that the store does not keep ends as Abandoned at a close, in flight or not', async () => {
@@ -225,8 +224,7 @@ it('a Retry-After stops leasing: what waits is neither leased nor put back until
   })
   track(world, 'a', 'b', 'c', 'd', 'e', 'f')
   await world.clock.advance(9_999)
-  expect(calls).toEqual(['lease', 'nack 2'])
-  expect(world.requests()).toEqual(['0 a,b'])
+  expect([calls, world.requests()]).toEqual([['lease', 'nack 2'], ['0 a,b']])
 })
 
 it('a batch that fails draws one random number', async () => {

@@ -69,9 +69,7 @@ const HEAP = 80
 const PATIENCE = IS_LONG ? 1_800_000 : 120_000
 /** What the process may take in all, code and buffers included: the stated bound. */
 const RSS = 300
-
 const END = "data:text/javascript,process.on('exit',()=>console.error('took',process.resourceUsage().maxRSS))"
-
 const environment = { NODE_OPTIONS: `--max-old-space-size=${HEAP} --import=${END}` }
 
 const eventsFile = (): string => {

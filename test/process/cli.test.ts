@@ -44,8 +44,7 @@ it('trusts the bundled roots or --tls-ca, whatever the environment and the comma
   const receiver = await receiverOf([], { tls: valid })
   const ca = `${scratch()}/ca.pem`
   await writeFile(ca, authority)
-  const url = receiver.url.replace('127.0.0.1', 'localhost')
-  const args = ['send', '--to', url, '--retry-for', '0s']
+  const args = ['send', '--to', receiver.url.replace('127.0.0.1', 'localhost'), '--retry-for', '0s']
   const environments = [
     { NODE_EXTRA_CA_CERTS: ca },
     { SSL_CERT_FILE: ca, NODE_OPTIONS: '--use-openssl-ca' },

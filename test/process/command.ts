@@ -19,9 +19,7 @@ export const start = (args: ReadonlyArray<string>, { env = {} }: Surroundings = 
     return { code, stdout: out.text(), stderr: err.text() }
   })
   child.stdin.on('error', () => undefined)
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-  })
+  onTestFinished(() => void child.kill('SIGKILL'))
   return { child, ended, says: out.matches, complains: err.matches }
 }
 

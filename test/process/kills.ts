@@ -92,8 +92,7 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
       life++
     },
     harm: () => {
-      const isMissing = (place: string) => (name: string) =>
-        (known.get(`${place} ${name}`)?.takenIn.length ?? 0) === 0
+      const isMissing = (place: string) => (name: string) => !known.get(`${place} ${name}`)?.takenIn.length
       const missing = places.map((place) => [...acknowledged].filter(isMissing(place)).length)
       return { ...harm, missing: missing.reduce((sum, each) => sum + each, 0) }
     },
@@ -196,9 +195,7 @@ export interface Life {
 /** Starts Node with these arguments; `hear` gets each line of its stdout. It ends with the test at the latest. */
 export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => void): Life => {
   const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '', WEB_KEY: 'wk' } })
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-  })
+  onTestFinished(() => void child.kill('SIGKILL'))
   let stderr = ''
   child.stdin.on('error', () => undefined)
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))

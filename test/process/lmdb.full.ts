@@ -13,7 +13,6 @@ import { RUNS, sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('lmdbProcess.js', import.meta.url))
 const ALL = { count: 1_000_000, retries: 1_000_000 }
-
 const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
 const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec: textCodec, keepDead: 1_000_000 })
 
@@ -118,9 +117,7 @@ describe('a disk that is full', () => {
       const folder = newFolder()
       if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0)
         skip('this user cannot mount a small disk')
-      onTestFinished(() => {
-        spawnSync('umount', [folder])
-      })
+      onTestFinished(() => void spawnSync('umount', [folder]))
       const path = join(folder, 'outbox')
       mkdirSync(path)
       const { refusals } = await survives(path, process.execPath, [CHILD, 'fill', path])

@@ -21,7 +21,6 @@ const OPEN = {
 }
 const kinds = ['destination', 'ordered', 'operators', 'collector', 'client'] as const
 const isAll = profile === 'long' || process.env['KILLS'] !== undefined
-
 const title = `%s: ${String(SIZE.kills)} kills of workers; crashes of the server where no order is kept`
 it.each(isAll ? kinds : kinds.slice(0, 2))(title, { timeout: LIMIT * 2 }, async (kind) => {
   // A host that sends again what a crash kept from being stored changes the order by itself.

@@ -86,10 +86,9 @@ describe('what says nothing', () => {
   const opaque = new t.Type<string>('Opaque', t.string.is, t.string.validate, t.identity)
 
   it('is a fault with its path, and never an empty schema', () => {
-    const list = t.array(t.type({ d: opaque }))
     const codec = t.type({
       a: Positive,
-      'b c': list,
+      'b c': t.array(t.type({ d: opaque })),
       e: t.tuple([t.string, t.Function]),
       f: t.record(t.union([t.string, t.literal(1)]), t.string),
     })
@@ -127,9 +126,8 @@ describe('what says nothing', () => {
     const allOf = [{ properties: { b: { type: 'string' } } }]
     const exact = t.exact(withSchema({ type: 'object', allOf })(t.type({ b: t.string })))
     expect(schemaOf(exact)).toMatchObject({ allOf, unevaluatedProperties: false })
-    expect(schemaOf(t.intersection([exact, t.type({ c: t.string })]))).not.toHaveProperty(
-      'unevaluatedProperties',
-    )
+    const both = t.intersection([exact, t.type({ c: t.string })])
+    expect(schemaOf(both)).not.toHaveProperty('unevaluatedProperties')
   })
 })
 

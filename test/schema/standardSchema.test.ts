@@ -29,8 +29,7 @@ describe('fromStandard in validate', () => {
   })
 
   it('passes messages on if asked to, and refuses other options', () => {
-    const second = { '~standard': { version: 2, validate: String } }
-    for (const no of [{}, second])
+    for (const no of [{}, { '~standard': { version: 2, validate: String } }])
       expect(() => fromStandard(no as never)).toThrow('Standard Schema, version 1')
     expect(() => openApiOf({ titel: 'x' } as never)).toThrow('unknown option "titel"')
     const decoded = fromStandard(schemas.valibot, { messages: true }).decode(wrong)

@@ -1,5 +1,5 @@
 /** Broken versions beside the published ones: each law is broken by one. */
-import { isLeft, isRight, left, mapLeft, orElse, right, tryCatch } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, mapLeft, right, tryCatch } from 'fp-ts/lib/Either.js'
 import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts'
 import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
@@ -78,7 +78,10 @@ const sending =
 const closing =
   (makeClose: () => Sink<unknown>['close']): MakeSink<SinkItem> =>
   (world) => ({ ...networkSink<SinkItem>(world), close: makeClose() })
-const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
+const on5xx = (verdict: Verdict): MakeSink<SinkItem> =>
+  telling((given) =>
+    isLeft(given) && 'status' in given.left && (given.left.status ?? 0) >= 500 ? verdict : given,
+  )
 
 export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'each-subscription: starts before it is subscribed': changedSink((delivery) =>
@@ -92,12 +95,8 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'completes-last: completes while a request runs': changedSink((delivery, _, { network }) =>
     delivery.pipe(tap(() => void network.request().catch(() => undefined))),
   ),
-  'delivered-if-accepted: drops an item on a 5xx': telling(
-    orElse((failure) => (is5xx(failure) ? right({ sink: 'network' }) : left(failure))),
-  ),
-  'failed-is-retryable: gives up on a 5xx': telling(
-    mapLeft((failure) => (is5xx(failure) ? refused('status') : failure)),
-  ),
+  'delivered-if-accepted: drops an item on a 5xx': on5xx(right({ sink: 'network' })),
+  'failed-is-retryable: gives up on a 5xx': on5xx(left(refused('status'))),
   'refused-is-final: tries again what was refused': telling(mapLeft((): Failure => retryable('status'))),
   'refused-is-final: gives up an item that comes while three others run': (world) =>
     withDelivery(networkSink<SinkItem>(world), inSlots(3, left(refused('busy')))),
@@ -114,8 +113,8 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     }
     return sink('network', send, { timeout: 1_000 })
   },
-  'delivered-if-accepted: takes what it tries for a duplicate': telling(
-    orElse((failure) => (is5xx(failure) ? right({ sink: 'network', duplicate: true }) : left(failure))),
+  'delivered-if-accepted: takes what it tries for a duplicate': on5xx(
+    right({ sink: 'network', duplicate: true }),
   ),
   'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
   'independent: gives up for ever after three failures': (world) => {
@@ -143,9 +142,7 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'leaves-no-timer: leaves a timer': changedSink((delivery, _, { clock }) =>
     delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
   ),
-  'failed-is-retryable: asks to wait for ever': telling(
-    mapLeft((failure) => (is5xx(failure) ? retryable('status', { notBefore: Infinity }) : failure)),
-  ),
+  'failed-is-retryable: asks to wait for ever': on5xx(left(retryable('status', { notBefore: Infinity }))),
   'one-verdict: has no second attempt': (world) => {
     const { deliver, ...rest } = networkSink<SinkItem>(world)
     return { ...rest, deliver: (item, given) => (given.number > 1 ? EMPTY : deliver(item, given)) }

@@ -35,13 +35,12 @@ export const lawTable = <Make, World, Trace>(
   const property = (make: Make, names: ReadonlyArray<string>): fc.IAsyncProperty<unknown> =>
     fc.asyncProperty(worlds, async (world) => {
       const trace = await play(make, world)
-      for (const name of names) {
+      for (const name of names)
         try {
           laws[name]?.(trace, world)
         } catch (error) {
           throw new Error(`broken: ${name}`, { cause: error })
         }
-      }
     })
   const names = Object.keys(laws)
   return {

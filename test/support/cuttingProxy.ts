@@ -28,9 +28,7 @@ export const cuttingProxy = async (port: number, lifeOf: () => number) => {
   const { port: own, sockets, close } = await listen(server)
   return {
     port: own,
-    cutAll: (): void => {
-      for (const socket of sockets) socket.destroy()
-    },
+    cutAll: (): void => sockets.forEach((socket) => socket.destroy()),
     cuts: () => cuts,
     close,
   }

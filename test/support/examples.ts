@@ -25,7 +25,6 @@ export interface Fence {
 const FENCE = /^( *)(`{3,})([^\n`]*)\n([\s\S]*?)^ *\2 *$/gm
 const DOC_BLOCK = /^ *\/\*\*\n(?: *\*.*\n)*? *\*\//gm
 const EXAMPLE = /^@example\b[^\n]*\n([\s\S]*?)(?=^@\w|(?![\s\S]))/gm
-
 const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length
 
 export const fencesOf = (file: string, text: string, firstLine = 1): ReadonlyArray<Fence> =>

@@ -39,13 +39,12 @@ export const untilAnswered = <A>(outbox: Outbox<A>): Outbox<A> => {
   const again =
     <I extends unknown[], O>(call: (...given: I) => Awaitable<O>) =>
     async (...given: I): Promise<O> => {
-      for (;;) {
+      for (;;)
         try {
           return await call(...given)
         } catch (error) {
           brokenOnly(error)
         }
-      }
     }
   // An enqueue that is repeated would come behind those that were called with it.
   let turn: Promise<unknown> = Promise.resolve()

@@ -7,7 +7,6 @@ import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { receiverOf } from '../support/http.ts'
 
 const { ca, valid } = testCertificates()
-
 const open = (script: FaultScript): Promise<Receiver> => receiverOf(script, { tls: valid })
 
 /** What a sink says of each fault of the script, and of the healthy receiver afterwards. */

@@ -15,7 +15,6 @@ import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
 import { receiverOf } from '../support/http.ts'
 
 const untyped = (value: unknown): never => value as never
-
 const clock = virtualClock()
 const ok = { do: 'status', code: 200 }
 const small = law({ id: 'a/b', statement: 'c', input: fc.nat(), check: () => undefined })

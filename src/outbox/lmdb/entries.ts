@@ -254,10 +254,7 @@ export const storedEntries = <A>(
      * Adds items, and in the same transaction writes `beside`; the function that it returns runs after the
      * sync.
      */
-    enqueue: (
-      offers: ReadonlyArray<Offer<A>>,
-      beside: () => () => void,
-    ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
+    enqueue: (offers: ReadonlyArray<Offer<A>>, beside: () => () => void) => {
       const refusal = ({ item, size }: Offer<A>) => refusalOf(commits.counters(), item, size)
       // A full store is not asked again.
       if (offers.every(refusal)) return Promise.resolve(offers.flatMap((one) => refusal(one) ?? []).map(left))

@@ -98,6 +98,8 @@ const isKeyOf = (tree: string, key: Buffer): boolean => {
   return tree !== 'bookmarks' || (key.length === 64 && /^[0-9a-f]+$/.test(key.toString('latin1')))
 }
 
+type TakeValue = (value: Buffer, nodeFlags: number, key: Buffer) => void
+
 /** Reads all trees of a file and throws where lmdb would fail or end the process, such as a missing page. */
 const checkTrees = (file: number, size: number, meta: Meta): void => {
   const { pageSize, freePages, trees, lastPage, transaction } = meta
@@ -106,9 +108,8 @@ const checkTrees = (file: number, size: number, meta: Meta): void => {
   let leaves = 0
 
   const use = (first: number, count = 1): void => {
-    assertSound(
-      first >= META_PAGES && first + count <= pageCount && !isUsed.subarray(first, first + count).includes(1),
-    )
+    const isFree = !isUsed.subarray(first, first + count).includes(1)
+    assertSound(first >= META_PAGES && first + count <= pageCount && isFree)
     isUsed.fill(1, first, first + count)
   }
 
@@ -131,11 +132,7 @@ const checkTrees = (file: number, size: number, meta: Meta): void => {
     return readAt(file, first * pageSize + PAGE_HEAD, length)
   }
 
-  const walkTree = (
-    head: Buffer,
-    flags: number,
-    takeValue: (value: Buffer, nodeFlags: number, key: Buffer) => void,
-  ): void => {
+  const walkTree = (head: Buffer, flags: number, takeValue: TakeValue): void => {
     const root = head.readBigUInt64LE(40)
     assertSound((head.readUInt16LE(4) & ~IS_OVERLAPPING) === flags)
     if (root === NO_PAGE) return

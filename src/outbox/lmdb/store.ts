@@ -78,7 +78,7 @@ export const roomOnDisk = (path: string): number =>
   })
 
 type Stat =
-  'entryCount' | `tree${'Branch' | 'Leaf'}PageCount` | 'overflowPages' | 'lastPageNumber' | 'pageSize'
+  `tree${'Branch' | 'Leaf'}PageCount` | 'overflowPages' | 'lastPageNumber' | 'pageSize' | 'entryCount'
 /** The statistics of a tree. lmdb does not type them. */
 const statsOf = (tree: Lmdb.Database<Buffer>) => tree.getStats() as Record<Stat, number>
 
@@ -232,12 +232,7 @@ const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolea
 }
 
 /** Throws unless the store has the expected kind and owner. An empty store may be taken by another owner. */
-const checkContent = (
-  store: Store,
-  counters: Counts | undefined,
-  kind: string,
-  owner: string | undefined,
-): void => {
+const checkContent = (store: Store, counters: Counts | undefined, kind: string, owner?: string): void => {
   const { env, meta, path } = store
   if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
   if (!isConsistent(store, counters))

@@ -22,9 +22,7 @@ const listening = (pool: PostgresPool, channel: string) => {
   let isConnecting = false
   let cancelRetry: Cancel = constVoid
 
-  const tell: Hear = (queue) => {
-    for (const hear of hearers) hear(queue)
-  }
+  const tell: Hear = (queue) => hearers.forEach((hear) => hear(queue))
   const listenLater = (): void => {
     cancelRetry()
     if (hearers.size > 0) cancelRetry = backgroundClock.schedule(LISTEN_RETRY, () => void listen())

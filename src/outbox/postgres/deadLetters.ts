@@ -35,10 +35,8 @@ export const deadLettersOf = <A>(
   room: () => (item: unknown, size: number) => unknown,
   changed: (gone: ReadonlyArray<DeadRow>, isMoved: boolean) => void,
 ): DeadLetters<A> => {
-  const change = async (
-    name: 'redrive' | 'purge',
-    choose: (rows: ReadonlyArray<DeadRow>) => ReadonlyArray<DeadRow>,
-  ): Promise<ReadonlyArray<string>> => {
+  type Choose = (rows: ReadonlyArray<DeadRow>) => ReadonlyArray<DeadRow>
+  const change = async (name: 'redrive' | 'purge', choose: Choose) => {
     const ids: string[] = []
     // Those that die again meanwhile have greater ids.
     const [newest] = await ask('newestDead', [queue])
@@ -48,8 +46,7 @@ export const deadLettersOf = <A>(
       after = page.length < DEAD_CHUNK ? undefined : page.at(-1)?.id
       const chosen = choose(page).map(({ id }) => id)
       if (chosen.length === 0) continue
-      const moved: ReadonlyArray<{ readonly id: string }> = await ask(name, [queue, chosen])
-      const gone = new Set(moved.map(({ id }) => id))
+      const gone = new Set((await ask(name, [queue, chosen])).map(({ id }) => id))
       ids.push(...gone)
       const changedRows = page.filter(({ id }) => gone.has(id))
       changed(changedRows, name === 'redrive')

@@ -21,21 +21,16 @@ const lane = () => {
       return mine
     },
     isBusy: (): boolean => last !== undefined,
-    idle: async (): Promise<void> => {
-      await last?.then(constVoid, constVoid)
-    },
+    idle: async () => last?.then(constVoid, constVoid),
   }
 }
 
 export type Leasing<A> = ReturnType<typeof leasingOf<A>>
 
+type ReadRow<A> = (row: LeasedRow) => Entry<A> | undefined
+
 /** The entries that this process has leased, and those of them that the relay has not asked for yet. */
-export const leasingOf = <A>(
-  ask: AskServer,
-  queue: string,
-  me: Worker,
-  read: (row: LeasedRow) => Entry<A> | undefined,
-) => {
+export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: ReadRow<A>) => {
   /** All that is leased here, by id. A lease anew is another object. */
   const leased = new Map<string, { readonly isKeyed: boolean }>()
   /** New entries that the relay has not asked for. */

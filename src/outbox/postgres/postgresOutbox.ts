@@ -389,9 +389,7 @@ const postgresOutbox = <A>(
     nextDue: leases.nextDue,
     watch: (call) => {
       lookAgain = call
-      return () => {
-        lookAgain = constVoid
-      }
+      return () => (lookAgain = constVoid)
     },
     dead,
     stats: () => ({ ...counts, waiting: waiting(), evictedDeadLetters, maxCount, maxBytes }),

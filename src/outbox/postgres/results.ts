@@ -120,8 +120,6 @@ export const resultsOf = <A>(
     nack: nacks.write,
     remove,
     /** Writes all that waits. */
-    idle: async (): Promise<void> => {
-      await Promise.all([acks.hurry(), nacks.hurry()])
-    },
+    idle: async () => Promise.all([acks.hurry(), nacks.hurry()]).then(constVoid),
   }
 }

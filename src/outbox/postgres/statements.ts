@@ -138,10 +138,7 @@ export const statementsOf = (pool: PostgresPool, schema: string, isPrepared: boo
   const texts = textsIn(schema)
   return {
     /** Runs a statement in a transaction of its own. */
-    ask: async <N extends keyof Rows>(
-      name: N,
-      values: ReadonlyArray<unknown> = [],
-    ): Promise<ReadonlyArray<Rows[N]>> => {
+    ask: async <N extends keyof Rows>(name: N, values: ReadonlyArray<unknown> = []) => {
       const query = { ...HOW, text: texts[name], values, ...(isPrepared && { name: `${schema}_${name}` }) }
       for (let tries = 1; ; tries++)
         try {

@@ -229,9 +229,8 @@ export interface TestRunner {
 }
 
 /** The `test` of node:test takes options second, and is known by its mocks. */
-const isNodeTest = (
-  test: unknown,
-): test is (name: string, options: { readonly timeout: number }, run: () => Promise<void>) => unknown =>
+type NodeTest = (name: string, options: { readonly timeout: number }, run: () => Promise<void>) => unknown
+const isNodeTest = (test: unknown): test is NodeTest =>
   typeof test === 'function' && 'mock' in test && !('each' in test)
 
 /**

@@ -93,12 +93,10 @@ const ours = new Map<t.Mixed, fc.Arbitrary<unknown>>([
   [Integrations, integrations],
 ])
 
+type Overrides = NonNullable<CodecArbitraryOptions['overrides']>
 const arbitraryOptions = strict({
   json: withDefault(flag, true),
-  overrides: withDefault(
-    guarded<NonNullable<CodecArbitraryOptions['overrides']>>('a list of [codec, values]', isPairs),
-    [],
-  ),
+  overrides: withDefault(guarded<Overrides>('a list of [codec, values]', isPairs), []),
 })
 
 /** Both objects in one. Shared keys are merged too; if they cannot be, the other's is taken. */

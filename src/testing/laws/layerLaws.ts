@@ -86,13 +86,9 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
       deliver: (...of) => all.deliver(...of).pipe(seen),
     }
   }
-  const { clock, name, close, periods } = await playSink(
-    inside,
-    { seed, script: [], steps },
-    { timeout: 1_000 },
-    log,
-    { ...attempt, ...MORE },
-  )
+  const played = { seed, script: [], steps }
+  const given = { ...attempt, ...MORE }
+  const { clock, name, close, periods } = await playSink(inside, played, { timeout: 1_000 }, log, given)
   const timers = clock.timers()
   await clock.run(close({ timeout: 50 }))
   const all = inners.flatMap((inner) => inner.calls)

@@ -303,9 +303,8 @@ const playOutbox = async (
       const expected = reference.outbox.dead.list({ ...page.expected, limit })
       compare('dead', [found, expected], (all) => all.map(deadLetterOf))
       const isNow = found.every(({ at }, n) => Math.abs(at - (expected[n]?.at ?? at)) < 60_000)
-      under('dead', () =>
-        holds(isNow, `at: ${found.map(({ at }) => at).join(', ')}, now: ${String(clock.now())}`),
-      )
+      const times = found.map(({ at }) => at).join(', ')
+      under('dead', () => holds(isNow, `at: ${times}, now: ${String(clock.now())}`))
       under('dead', () => same(new Set(found.map(({ id }) => id)).size, found.length))
       const [last, other] = [found.at(-1), expected.at(-1)]
       page = last && other ? { found: { after: last.id }, expected: { after: other.id } } : {}
@@ -367,8 +366,7 @@ const playOutbox = async (
  * console.log(reports[0]?.text) // => outbox/answers is kept
  */
 export const outboxLaws = (make: MakeOutbox, options: OutboxLawOptions = {}): ReadonlyArray<Law> => {
-  const checked = checkOptions('options of outboxLaws', lawOptions, options)
-  const { order, exactBytes } = checked.capabilities ?? {}
+  const { order, exactBytes } = checkOptions('options of outboxLaws', lawOptions, options).capabilities ?? {}
   /** The situations of runs that broke nothing. With one seed each law has the same runs, played once. */
   const good = new Map<number, ReadonlySet<string>>()
   const playOnce = async (given: OutboxRun, { reach, log }: Run) => {

@@ -83,10 +83,7 @@ export const outboxRun = fc.record({
     {
       // `atOnce`: a call for each item, before the first is answered.
       enqueue: { weight: 20, arbitrary: fc.record({ items, atOnce: fc.boolean() }) },
-      lease: {
-        weight: 24,
-        arbitrary: fc.record({ count: fc.nat(6), retries: fc.nat(4), retriesOnly }),
-      },
+      lease: { weight: 24, arbitrary: fc.record({ count: fc.nat(6), retries: fc.nat(4), retriesOnly }) },
       // Without a delay they are put back as they were leased, else with one more attempt.
       nack: { weight: 14, arbitrary: fc.record({ which, delay: fc.constantFrom(1, 10, 0), twice }) },
       ack: { weight: 14, arbitrary: fc.record({ which, how, twice }) },

@@ -174,9 +174,7 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
   const [sink = makeOne()] = sinks(1)
   const running = (): number => inners.reduce((sum, inner) => sum + inner.running(), 0)
   let finish = (): void => undefined
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve
-  })
+  const finished = new Promise<void>((resolve) => (finish = resolve))
   const ended$: unknown = pipeline(sourceOf(input, world), sink, { ...world, sinks })
   if (!isObservable(ended$)) throw new TypeError(`pipeline: give an Observable back, got ${kindOf(ended$)}`)
   const subscription = ended$.subscribe({

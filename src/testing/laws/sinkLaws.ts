@@ -188,12 +188,11 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
-  const carriesItem = ({ request }: NetworkCall, item: A): boolean =>
-    request.unread ?? carries?.(request, item) ?? true
+  const isCarried = ({ request }: NetworkCall, item: A) => request.unread ?? carries?.(request, item) ?? true
   const play = async (input: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
     const trace = await playSink(make, input, given, log)
     if (answers) holdsSent(trace)
-    const carriesAny = (call: NetworkCall): boolean => trace.items.some(({ item }) => carriesItem(call, item))
+    const carriesAny = (call: NetworkCall): boolean => trace.items.some(({ item }) => isCarried(call, item))
     const counts = options.carries === undefined ? () => true : carriesAny
     return { ...trace, carriesAny, judged: () => aloneIn(trace.periods, counts) }
   }
@@ -237,10 +236,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       situations: ['a request was sent'],
       check: (trace, _, { reach }) => {
         holds(trace.early === 0, 'a request was sent before a delivery was subscribed')
-        for (const { verdict, calls } of trace.judged()) {
+        for (const { verdict, calls } of trace.judged())
           if (calls.length > 0) reach('a request was sent')
           else holds(!isNewSuccess(verdict), 'a subscription was delivered without a request')
-        }
       },
     },
     'delivered-if-accepted': {
@@ -270,10 +268,10 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const verdict = verdictIn(delivery)
             const one = items[delivery.item]
             if (!one || !verdict || meaningOfVerdict(verdict) !== 'refused' || isLate(delivery)) continue
-            const own = calls.filter((call) => carriesItem(call, one.item) || !carriesAny(call))
+            const own = calls.filter((call) => isCarried(call, one.item) || !carriesAny(call))
             // A failure is judged alone.
             if (own.some(({ meaning }) => meaning !== 'delivered')) continue
-            const isUnsent = !own.some((call) => carriesItem(call, one.item))
+            const isUnsent = !own.some((call) => isCarried(call, one.item))
             const isOfItem = isUnsent && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
             const found = `${String(deliveries.length)} deliveries ran, ${one.before} was given up: `
             holds(isOfItem, found + conflict({ verdict, calls: own }))
@@ -316,7 +314,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
             reach('delivered')
             const accepted = period.calls.filter(wasTaken)
-            const isSent = accepted.some((call) => carriesItem(call, one.item))
+            const isSent = accepted.some((call) => isCarried(call, one.item))
             const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
             const way = 'if it does in a form of its own, give { carries }'
             holds(isSent, `no accepted request carries ${one.before}: ${sent}; ${way}`)

@@ -18,6 +18,5 @@ const sectionOf = ({ name, laws, mutants }: Room): string => {
 }
 
 it('the page of all laws is that of today', async () => {
-  const page = [HEAD, ...rooms.map(sectionOf)].join('\n')
-  await expect(page).toMatchFileSnapshot('../../../docs/laws.md')
+  await expect([HEAD, ...rooms.map(sectionOf)].join('\n')).toMatchFileSnapshot('../../../docs/laws.md')
 })
