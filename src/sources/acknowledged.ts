@@ -79,12 +79,12 @@ const LOST =
   'map(E.map(f)), flatMapRight for E.chain, filterRight for filter, splitRight for mergeMap, enrich for ' +
   'a promise, validateRight for validate'
 
-const noAnswer = (inPipeline: number, unsettled: number): string =>
+const noAnswerFor = (unanswered: number, unsettled: number): string =>
   `no message was answered for 10 s; ${String(unsettled)} calls of ack, nak or reject have not settled, ` +
-  `${String(inPipeline)} messages are in the pipeline: an answer hangs, the sink is slow or down, ${LOST}`
+  `${String(unanswered)} messages wait for such a call: an answer hangs, the sink is slow or down, ${LOST}`
 
 /** An item that nothing would wait for, or whose left would be delivered, costs its message only. */
-const fit = <T>(item: T): T => {
+const checkedItem = <T>(item: T): T => {
   ignoreRejection(item)
   if (isPromiseLike(item)) throw new UnfitAnswer('answered a promise: use enrich in the pipeline')
   if (isEither(item)) throw new UnfitAnswer('answered an Either: answer the item, and use flatMapRight')
@@ -158,7 +158,7 @@ export const acknowledged = <M, T, R>(
         }
 
         const isStuck = () => !subscriber.closed && (unsettled > 0 || open.size >= window)
-        const tell = () => defect('standstill', new Error(noAnswer(open.size - unsettled, unsettled)))
+        const tell = () => defect('standstill', new Error(noAnswerFor(open.size - unsettled, unsettled)))
         const waiting = watchdog(clock, isStuck, tell)
         const settled = (one: Open<M>): void => {
           open.delete(one)
@@ -195,7 +195,7 @@ export const acknowledged = <M, T, R>(
           if (open.size >= window) waiting.moved()
           let item: T
           try {
-            one.item = item = fit(itemOf(message))
+            one.item = item = checkedItem(itemOf(message))
           } catch (error) {
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))

@@ -148,7 +148,7 @@ describe('acknowledged', () => {
   it('extends while an answer is under way, once at a time, and not after an unsubscribe', async () => {
     const { calls, answers } = noting()
     const extend = (n: number) => clock.sleep(15).then(() => calls.push(`extended ${String(n)}`))
-    const slow = { ...answers, ack: () => clock.sleep(50), extend, extendEvery: 10 }
+    const slow = { ...answers, ack: () => clock.sleep(70), extend, extendEvery: 10 }
     const delivery = acknowledged([1], slow, deliver(memory())).subscribe()
     await clock.advance(46)
     expect(calls).toEqual(['extended 1', 'extended 1'])
