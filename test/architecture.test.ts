@@ -97,6 +97,7 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/^cli\/(main|program|server)\.ts$/, 'each test of a command runs them'],
   [/^client\/processExit\.ts$/, 'needs processes: test/process/clientExit.test.ts'],
   [/^sources\/waitForRoom\.ts$/, 'test/laws/waiting.laws.ts'],
+  [/^sources\/watchdog\.ts$/, 'pull.test.ts, acknowledged.test.ts'],
   [/^testing\/(brokenReceivers\.ts$|laws\/)/, 'test/mutants/published.mutants.ts, checkReceiver.test.ts'],
 ]
 

@@ -181,7 +181,8 @@ export const splitRight = <A, B>(split: (item: A) => ReadonlyArray<B>): OnRight<
   const partsOf = overRight<A, ReadonlyArray<B>, Skipped<A>>('splitRight', (item) => {
     const parts = notPromise(f(item))
     if (!Array.isArray(parts)) throw new UnfitAnswer(`answered ${kindOf(parts)}: answer an array`)
-    return parts.length > 0 ? right(parts) : left(skipped(item))
+    // A copy has no holes, and a getter that throws costs its item only.
+    return parts.length > 0 ? right(Array.from<B>(parts)) : left(skipped(item))
   })
   return (source) =>
     source.pipe(

@@ -1,23 +1,27 @@
 /** `headrace/sources/acknowledged`: messages of a broker, each answered once. @module */
 import { concatMap, defer, Observable, Subject, Subscription, type OperatorFunction } from 'rxjs'
 import { constVoid, right, type Either } from '../core/either.ts'
-import { whenAnswered } from '../core/awaitable.ts'
+import { ignoreRejection, isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { checkOptions, clockOption, func } from '../core/options.ts'
 import { optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
-import { abandoned, type Abandoned } from '../core/outcome.ts'
-import { threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
-import { callSafely, listeners } from '../log/listeners.ts'
+import { abandoned, isEither, type Abandoned } from '../core/outcome.ts'
+import { UnfitAnswer, threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
+import { listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { pull } from './pull.ts'
+import { watchdog } from './watchdog.ts'
 
 /**
  * How a broker is answered. The functions may answer promises. Their errors are a `Defect` and end nothing:
  * the broker then sends the message again.
  */
 export interface Answers<M, T> {
-  /** The item of a message. If it throws, the message is rejected, or put back if there is no `reject`. */
+  /**
+   * The item of a message: no promise of it, and no `Either`. If it throws or answers such, the message is
+   * rejected, or put back if there is no `reject`, with a `Defect`.
+   */
   readonly item: (message: M) => T
   /** Everything of the message is delivered, skipped, or stored by a durable outbox. */
   readonly ack: (message: M) => unknown
@@ -28,7 +32,10 @@ export interface Answers<M, T> {
    * ended as a left of yours. Default `ack`: the end comes out of the stream in any case.
    */
   readonly reject?: (message: M, ended: unknown) => unknown
-  /** Asks the broker for more time, each `extendEvery` while the message is not answered. */
+  /**
+   * Asks the broker for more time, each `extendEvery` until the promise of the answer settles. While a call
+   * is pending there is no other one for its message.
+   */
   readonly extend?: (message: M) => unknown
   /** Milliseconds. Default 10,000. */
   readonly extendEvery?: number
@@ -57,17 +64,32 @@ const answersOptions = strict({
   clock: withDefault(clockOption, systemClock),
 })
 
-/** A message that is not answered. */
+/** A message whose answer has not settled. */
 interface Open<M> {
   readonly message: M
   item?: unknown
+  /** `ack`, `nak` or `reject` was called. */
+  isAnswered?: boolean
+  isExtending?: boolean
   cancelExtend?: Cancel
 }
 
-const UNANSWERED =
-  'were answered by no operator: the pipeline was stopped, or an operator lost them: use mapRight for ' +
+const LOST =
+  'the pipeline has no deliver at its end, or an operator loses the answers: use mapRight for ' +
   'map(E.map(f)), flatMapRight for E.chain, filterRight for filter, splitRight for mergeMap, enrich for ' +
   'a promise, validateRight for validate'
+
+const noAnswerFor = (unanswered: number, unsettled: number): string =>
+  `no message was answered for 10 s; ${String(unsettled)} calls of ack, nak or reject have not settled, ` +
+  `${String(unanswered)} messages wait for such a call: an answer hangs, the sink is slow or down, ${LOST}`
+
+/** An item that nothing would wait for, or whose left would be delivered, costs its message only. */
+const checkedItem = <T>(item: T): T => {
+  ignoreRejection(item)
+  if (isPromiseLike(item)) throw new UnfitAnswer('answered a promise: use enrich in the pipeline')
+  if (isEither(item)) throw new UnfitAnswer('answered an Either: answer the item, and use flatMapRight')
+  return item
+}
 
 /**
  * Feeds a pipeline with the messages of a broker, and answers each message once: when everything that was
@@ -77,11 +99,12 @@ const UNANSWERED =
  * The answer rides on the `Either`, unseen. The operators of headrace carry it; so does an operator of RxJS
  * that passes the same `Either`, once. If one is lost, its message is put back at the end, with a `Defect`.
  *
- * At most `window` messages are read and not answered: it must hold a batch. If it is used up and none is
- * answered for 10 s, there is a `Defect`. The result ends after the last answer, also if the pipeline ends
- * first. Unsubscribing puts back what is not answered, and calls the source's `return`.
+ * At most `window` messages are read and not answered: it must hold a batch. If none is answered for 10 s
+ * while it is used up, or while an answer does not settle, there is a `Defect`. The result ends after the
+ * last answer, also if the pipeline ends first. Unsubscribing puts back what is not answered, and calls the
+ * source's `return`.
  *
- * @throws ConfigError if an option is missing, wrong or unknown.
+ * @throws ConfigError if an option is missing, wrong or unknown, or the pipeline is no function.
  *
  * @example
  * import { deliver, mapRight } from 'headrace'
@@ -104,6 +127,7 @@ export const acknowledged = <M, T, R>(
   pipeline: OperatorFunction<Either<never, T>, R>,
 ): Observable<R> => {
   const checked = checkOptions('options of acknowledged', answersOptions, answers)
+  checkOptions('pipeline of acknowledged', func(), pipeline)
   const { window, extendEvery, onEvent, clock } = checked
   const { item: itemOf, ack, nak, reject, extend, lost } = answers
   // `nak` gets the ends that `verbOf` says it for.
@@ -124,44 +148,59 @@ export const acknowledged = <M, T, R>(
         const defect = (where: string, error: unknown): void =>
           report({ _tag: 'Defect', ...mark(), where: `acknowledged: ${where}`, error })
 
-        const settled = (): void => {
+        const ask = (where: string, call: () => unknown, use: () => void): void => {
+          // A thenable of the host may throw: a promise of it rejects.
+          const settling = (given = call()) => (isPromiseLike(given) ? Promise.resolve(given) : given)
+          whenAnswered(settling, use, (error) => {
+            defect(where, error)
+            use()
+          })
+        }
+
+        const isStuck = () => !subscriber.closed && (unsettled > 0 || open.size >= window)
+        const tell = () => defect('standstill', new Error(noAnswerFor(open.size - unsettled, unsettled)))
+        const waiting = watchdog(clock, isStuck, tell)
+        const settled = (one: Open<M>): void => {
+          open.delete(one)
+          one.cancelExtend?.()
           unsettled--
           if (finish === undefined) subscriber.next(undefined)
-          else if (unsettled === 0) finish()
+          else if (open.size === 0) finish()
+          waiting.moved()
         }
         const answer = (one: Open<M>, ended: unknown): void => {
-          if (!open.delete(one)) return
-          one.cancelExtend?.()
+          if (one.isAnswered === true) return
+          one.isAnswered = true
           unsettled++
           const verb = verbOf(ended)
           const call = (): unknown => lost?.(one.message) === true || calls[verb](one.message, ended)
-          whenAnswered(call, settled, (error) => {
-            defect(verb, error)
-            settled()
-          })
+          ask(verb, call, () => settled(one))
+          if (open.has(one)) waiting.moved()
         }
         const putBack = (one: Open<M>): void => answer(one, abandoned(one.item, 0, undefined))
-        const putAllBack = (): void => open.forEach(putBack)
         const extendLater = (one: Open<M>): void => {
-          if (extend === undefined) return
+          if (extend === undefined || subscriber.closed) return
           one.cancelExtend = clock.schedule(extendEvery, () => {
             extendLater(one)
-            const ask = ({ message }: Open<M>) => (lost?.(message) === true ? putBack(one) : extend(message))
-            callSafely(ask, one, (error) => defect('extend', error))
+            if (one.isExtending === true) return
+            one.isExtending = true
+            const call = () => (lost?.(one.message) === true ? putBack(one) : extend(one.message))
+            ask('extend', call, () => (one.isExtending = false))
           })
         }
         receive = (message) => {
           const one: Open<M> = { message }
           open.add(one)
+          extendLater(one)
+          if (open.size >= window) waiting.moved()
           let item: T
           try {
-            one.item = item = itemOf(message)
+            one.item = item = checkedItem(itemOf(message))
           } catch (error) {
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
           }
           if (subscriber.closed || finish !== undefined) return putBack(one)
-          extendLater(one)
           items.next(withAnswer(right(item), { end: (ended) => answer(one, ended) }))
         }
         const sourceEnded = (): void => {
@@ -171,9 +210,9 @@ export const acknowledged = <M, T, R>(
         const reading = new Subscription()
         const endAfterAnswers = (end: () => void): void => {
           reading.unsubscribe()
-          putAllBack()
+          open.forEach(putBack)
           finish = end
-          if (unsettled === 0) end()
+          if (open.size === 0) end()
         }
 
         subscriber.add(
@@ -181,20 +220,23 @@ export const acknowledged = <M, T, R>(
             next: (output) => subscriber.next({ output }),
             error: (error: unknown) => endAfterAnswers(() => subscriber.error(error)),
             complete: () => {
-              const lost = `${String(open.size)} messages ${UNANSWERED}`
-              if (hasEnded && open.size > 0) defect('pipeline', new Error(lost))
+              const count = open.size - unsettled
+              const why = `${String(count)} messages were answered by no operator: it was stopped, ${LOST}`
+              if (hasEnded && count > 0) defect('pipeline', new Error(why))
               endAfterAnswers(() => subscriber.complete())
             },
           }),
         )
-        subscriber.add(putAllBack)
+        subscriber.add(() => open.forEach((one) => (putBack(one), one.cancelExtend?.())))
+        subscriber.add(waiting.stop)
         // Not through the pipeline: it may unsubscribe before it completes, and messages still come.
         reading.add(messages$.subscribe({ next: receive, error: constVoid, complete: sourceEnded }))
         subscriber.add(reading)
       })
     return pull(messages, answering, {
       window,
-      clock,
+      // No timer: the standstill of `pull` has other words.
+      clock: { now: () => clock.now(), monotonic: () => 0, schedule: () => constVoid },
       creditOf: (output) => (output === undefined ? 1 : 0),
       // The only item that `pull` ends is a message that came after the pipeline had ended.
       onEvent: (event) => (event._tag === 'Ended' ? receive(event.outcome.item as M) : onEvent?.(event)),

@@ -2,7 +2,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import { left, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
-import { jsonFault } from '../core/json.ts'
+import { jsonFault, kindOf } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** A line that holds a value. */
@@ -80,6 +80,9 @@ const readLines = async function* (readable: AsyncIterable<Uint8Array | string>,
     const before = halfPair
     halfPair = ''
     if (typeof chunk !== 'string') {
+      // Bytes of another realm are no `Uint8Array` of this one.
+      if (!ArrayBuffer.isView(chunk))
+        throw new TypeError(`ndjsonLines: a chunk must be text or bytes, got ${kindOf(chunk)}`)
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
       return before === '' ? bytes : Buffer.concat([INVALID, bytes])
     }
@@ -135,7 +138,8 @@ const readLines = async function* (readable: AsyncIterable<Uint8Array | string>,
  * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is
  * then not a line.
  *
- * @throws ConfigError if `maxBytes` is not a whole number of at least 1.
+ * @throws ConfigError if `maxBytes` is not a whole number of at least 1; TypeError if the readable is not
+ * iterable.
  *
  * @example
  * import { ndjsonLines } from 'headrace/sources/ndjson'
@@ -151,5 +155,8 @@ export const ndjsonLines = (
   options: NdjsonLineOptions = {},
 ): AsyncIterable<Either<BadLine, Line>> => {
   const { maxBytes } = checkOptions('options of ndjson', ndjsonOptions, options)
+  const given = Object(readable) as object // Object() answers an object for any value.
+  if (!(Symbol.asyncIterator in given || Symbol.iterator in given))
+    throw new TypeError(`ndjsonLines: give an iterable, such as response.body, not ${kindOf(readable)}`)
   return readLines(readable, maxBytes)
 }

@@ -9,6 +9,7 @@ import { isRefusal } from '../core/refusal.ts'
 import { isBatch } from '../event/payload.ts'
 import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
+import { watchdog } from './watchdog.ts'
 
 /** How much may be in a pipeline that is fed by `pull`. */
 export interface PullOptions<R> {
@@ -39,9 +40,6 @@ const pullOptions = strict({
 
 /** Items between two turns of the event loop, at most: a source that never waits would block all I/O. */
 const ITEMS_PER_TURN = 256
-
-/** Milliseconds without an output, while the window is used up, until there is a warning. */
-const WARN_AFTER = 10_000
 
 /** The item of an outcome or of a `Skipped`, the input of a refusal, the right side of an `Either`. */
 const subjectOf = (output: unknown): unknown => {
@@ -78,7 +76,8 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
  * When the source ends or fails, the pipeline is completed and drains, and only then the result completes, or
  * fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
  *
- * @throws ConfigError if an option is wrong or unknown; TypeError if the source is not iterable.
+ * @throws ConfigError if an option is wrong or unknown, or the pipeline is no function; TypeError if the
+ * source is not iterable.
  *
  * @example
  * import { pull } from 'headrace/sources/pull'
@@ -94,6 +93,7 @@ export const pull = <T, R>(
 ): Observable<R> => {
   const { window, onEvent, clock } = checkOptions('options of pull', pullOptions, options)
   const { creditOf = (output: R): number => countOf(subjectOf(output)) } = options
+  checkOptions('pipeline of pull', func(), pipeline)
   const given = Object(iterable) as object // Object() answers an object for any value.
   if (!(Symbol.asyncIterator in given || Symbol.iterator in given))
     throw new TypeError(`pull: the source must be iterable, got ${kindOf(iterable)}: await it, or call it`)
@@ -105,10 +105,7 @@ export const pull = <T, R>(
     let isOver = false
     let failure: { readonly error: unknown } | undefined
     let hasRoom = (): void => undefined
-    let fullSince = 0
-    let cancelWarning: Cancel | undefined
     let cancelTurn: Cancel | undefined
-    let isWarned = false
     let hasSurplus = false
     const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
     const defect = (where: string, error: unknown): void =>
@@ -116,9 +113,9 @@ export const pull = <T, R>(
 
     const release = (output: R): void => {
       const credit = creditOf(output)
-      // With a NaN or Infinity the window would never be full again.
-      if (!Number.isFinite(credit))
-        throw new TypeError(`pull: creditOf must answer a number, got ${kindOf(credit)}`)
+      // With a NaN or Infinity the window would never be full again, and below 0 always.
+      if (!Number.isFinite(credit) || credit < 0)
+        throw new TypeError(`pull: creditOf must answer a number from 0, got ${kindOf(credit)}`)
       inPipeline -= credit
       // Shares such as 1/9 do not add up to 1.
       if (inPipeline < -1e-6 && !hasSurplus) {
@@ -128,18 +125,8 @@ export const pull = <T, R>(
       hasRoom()
     }
 
-    /** One timer, and not one for each item that waits. */
-    const watch = (): void => {
-      cancelWarning = undefined
-      if (inPipeline < window || isOver || isWarned) return
-      const rest = fullSince + WARN_AFTER - clock.monotonic()
-      if (rest > 0) cancelWarning = clock.schedule(rest, watch)
-      else {
-        isWarned = true
-        defect('pull', new Error(standstill(window)))
-      }
-    }
-
+    const tell = (): void => defect('pull', new Error(standstill(window)))
+    const warning = watchdog(clock, () => inPipeline >= window && !isOver, tell)
     const receive = (item: T): void => {
       if (isOver || !items.observed)
         report({ _tag: 'Ended', at: clock.now(), from: 'pull', outcome: abandoned(item, 0, undefined) })
@@ -153,8 +140,7 @@ export const pull = <T, R>(
       if (taken % ITEMS_PER_TURN === 0) await new Promise<void>((resolve) => (cancelTurn = nextTurn(resolve)))
       // A `deliver` that stops takes nothing more, and ends a moment later.
       while (inPipeline >= window || !items.observed) {
-        fullSince = clock.monotonic()
-        if (cancelWarning === undefined) watch()
+        warning.moved()
         await new Promise<void>((resolve) => (hasRoom = resolve))
       }
       return isOver ? { done: true, value: undefined } : iterator.next()
@@ -176,7 +162,7 @@ export const pull = <T, R>(
     }
 
     subscriber.add(() => {
-      cancelWarning?.()
+      warning.stop()
       cancelTurn?.()
       if (isOver) return
       isOver = true

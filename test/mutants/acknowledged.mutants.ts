@@ -39,6 +39,10 @@ itCatches<Acknowledging>('acknowledged', acknowledgedLaws, {
   'K3: what is rejected is acked': answering(({ ack }) => ({ reject: ack })),
   'K4: the window has one more': answering(({ window = 1 }) => ({ window: window + 1 })),
   'K5: it extends late': answering(({ extendEvery = 1 }) => ({ extendEvery: extendEvery + 1 })),
+  'K5: it does not extend while it answers': answering(({ ack, extend }) => {
+    const begun = new Set<unknown>()
+    return { ack: (m) => (begun.add(m), ack(m)), extend: (m) => begun.has(m) || extend?.(m) }
+  }),
   'K6: it does not wait for its answers': answering(({ ack }) => ({
     ack: (m) => void Promise.resolve(ack(m)).catch(() => undefined),
   })),

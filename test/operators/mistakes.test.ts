@@ -6,6 +6,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, firstValueFrom, from, lastValueFrom, NEVER, of, Subject } from 'rxjs'
 import { Subscription, throwError, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
+import type { Threw } from '../../src/index.ts'
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { withConcurrency, withDedupe, withRateLimit, withRetryAfterGate } from '../../src/index.ts'
 import { exponential } from '../../src/policy/index.ts'
@@ -14,7 +15,7 @@ import { push } from '../../src/sources/push.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { batch, deliver, encode, enrich, filterRight, firstSuccess, withTimeout } from '../../src/index.ts'
-import { flatMapRight, lift, mapRight, onlyAttempt, route, showRefusal, type Threw } from '../../src/index.ts'
+import { flatMapRight, lift, mapRight, onlyAttempt, route, showRefusal, splitRight } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { sign, sink, tapRight, validate, withBisection, withCircuitBreaker } from '../../src/index.ts'
 import { createClient } from '../../src/client/createClient.ts'
@@ -26,7 +27,7 @@ import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { answered, until } from '../support/http.ts'
-import { turns } from '../support/check.ts'
+import { throwing, turns } from '../support/check.ts'
 
 /** As code in JavaScript calls it. */
 type Untyped = (...given: ReadonlyArray<unknown>) => unknown
@@ -84,6 +85,7 @@ test.each<readonly [string, string, unknown]>([
   ['flatMapRight', PROMISE, untyped(flatMapRight)(async () => right(1))],
   ['flatMapRight', 'answered a number: answer left(…) or right(…)', untyped(flatMapRight)(() => 1)],
   ['enrich', EITHER, enrich(async () => left(1))],
+  ['splitRight', 'threw Error', splitRight(() => Object.defineProperty([], 0, { get: throwing(Error()) }))],
 ])('%s: a function that %s', async (name, words, operator) => {
   const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
   const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })

@@ -119,7 +119,42 @@ describe('acknowledged', () => {
     expect(calls).toEqual(['reject 3', 'nak 3', 'nak 4', 'nak 5'])
     const where = ['item: Error: oops', 'ack: Error: oops', 'ack: Error: later', 'item: Error: oops']
     expect(told.slice(0, 4).sort()).toEqual(where.map((each) => `acknowledged: ${each}`).sort())
-    expect(String(told.slice(4))).toMatch(/acknowledged: extend: Error: more.*pull: Error: nothing came out/)
+    expect(told.slice(4)).toEqual([
+      'acknowledged: extend: Error: more',
+      expect.stringMatching(/^acknowledged: standstill: .* 0 calls .*, 1 messages .* no deliver at its end/),
+    ])
+    expect(() => acknowledged([], answers, 5 as never)).toThrow('pipeline of acknowledged: must be')
+  })
+
+  const broken = [{ then: () => oops() }, Object.defineProperty({}, 'then', { get: () => oops() })]
+  it('reports an answer that does not settle, and a thenable that throws', async () => {
+    const { told, answers } = noting()
+    const ack = (n: number): unknown => broken[n] ?? new Promise(() => undefined)
+    await all(acknowledged([0, 1], { ...answers, ack }, deliver(memory())))
+    expect(told.splice(0)).toEqual(broken.map(() => 'acknowledged: ack: Error: oops'))
+    const hanging = acknowledged([2], { ...answers, ack }, deliver(memory())).subscribe()
+    await clock.advance(10_000)
+    expect(told).toEqual([expect.stringMatching(/standstill: .* 10 s; 1 calls of ack.*, 0 messages.* hangs/)])
+    hanging.unsubscribe()
+  })
+
+  const unfit = [async () => 1, async () => oops(), () => E.left(1)]
+  it.each<() => unknown>(unfit)('rejects a message whose item is a promise or an Either', async (item) => {
+    const { calls, told, answers } = noting()
+    expect(await all(acknowledged([1], { ...answers, item: item as () => 1 }, deliver(memory())))).toEqual([])
+    expect([calls, String(told)]).toEqual([['reject 1'], expect.stringMatching(/item: .*answered an? .*: /)])
+  })
+
+  it('extends while an answer is under way, once at a time, and not after an unsubscribe', async () => {
+    const { calls, answers } = noting()
+    const extend = (n: number) => clock.sleep(15).then(() => calls.push(`extended ${String(n)}`))
+    const slow = { ...answers, ack: () => clock.sleep(70), extend, extendEvery: 10 }
+    const delivery = acknowledged([1], slow, deliver(memory())).subscribe()
+    await clock.advance(46)
+    expect(calls).toEqual(['extended 1', 'extended 1'])
+    delivery.unsubscribe()
+    await clock.runAll()
+    expect(calls).toHaveLength(2)
   })
 })
 
@@ -133,6 +168,8 @@ it('splitRight gives the parts in order, validateRight the faults: marbles', () 
     const split$ = whole$.pipe(splitRight((text) => [...text]))
     const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
     expectObservable(split$).toBe('(ab)--(xs)-|', parts)
+    const holes$ = whole$.pipe(splitRight(() => new Array<string>(2)))
+    expectObservable(holes$).toBe('(hh)--(xhh)|', { h: E.right(undefined), x })
     const faults = [{ path: '', message: 'must be a string, not a number' }]
     const mixed$ = cold<E.Either<string, unknown>>('-a-x-n-#', { a, x, n: E.right(1) })
     const n = E.left({ _tag: 'Invalid', faults, input: 1 })

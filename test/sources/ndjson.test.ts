@@ -71,6 +71,14 @@ it('gives the whole lines of a readable that fails, not the cut one', async () =
   expect(seen).toEqual(['Right', 'Right'])
 })
 
+it('says what it reads, for what it cannot read', async () => {
+  for (const given of [undefined, new Response('1')])
+    expect(() => ndjsonLines(given as never)).toThrow(/^ndjsonLines: give .* response.body, not (u|a)n/)
+  const words = /^ndjsonLines: a chunk must be text or bytes, got (null|an object)$/
+  for (const chunk of [null, new ArrayBuffer(1), {}])
+    await expect(readAll([chunk] as never, 9)).rejects.toThrow(words)
+})
+
 it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
   expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
 )

@@ -53,10 +53,11 @@ it('fails with the pipeline, with an error in a callback, and with a source that
   await expect(all(pull([1], map(throws)))).rejects.toBe(oops)
   await expect(all(pull([1], throws))).rejects.toBe(oops)
   await expect(all(pull([1], asIs, { creditOf: throws }))).rejects.toBe(oops)
-  for (const credit of [NaN, Infinity, undefined as never])
-    await expect(all(pull([1], asIs, { creditOf: () => credit }))).rejects.toThrow('must answer a number')
+  for (const credit of [NaN, Infinity, -1, undefined as never])
+    await expect(all(pull([1], asIs, { creditOf: () => credit }))).rejects.toThrow('a number from 0')
   for (const source of [Promise.resolve(), function* () {}, null])
     expect(() => pull(source as never, asIs)).toThrow(/must be iterable, got (a \w+|null|an object): await/)
+  expect(() => pull([], undefined as never)).toThrow('pipeline of pull: is missing: it must be a function')
   await expect(all(pull(broken, asIs))).rejects.toBe(oops)
   // Not a result.
   const next = () => Promise.resolve(undefined)
