@@ -11,7 +11,7 @@ const BURST = 100
 /** fast-check is an optional peer dependency, loaded when calls are generated. */
 const loadCalls = async () => {
   try {
-    return await import('../testing/laws/callStream.ts')
+    return await import('../testing/laws/invalidInput.ts')
   } catch (error) {
     if (!messageOf(error).includes("'fast-check'")) throw error
     throw new UsageError('needs the package fast-check, which is not installed: run "npm install fast-check"')

@@ -148,15 +148,16 @@ export const show = (refusal: Refusal | Threw): string => {
   }
 }
 
-const UNKNOWN = 'unknown option'
+const UNKNOWN_OPTION = 'unknown option'
 
 /** The message of a fault for a key that no option has; its path names the key. */
 export const unknownOption = (known: ReadonlyArray<string> = []): string =>
-  known.length === 0 ? UNKNOWN : `${UNKNOWN} (the options are ${known.join(', ')})`
+  known.length === 0 ? UNKNOWN_OPTION : `${UNKNOWN_OPTION} (the options are ${known.join(', ')})`
 
 /** One fault in one line: `maxCount must be a whole number from 1`, `unknown option "host"`. */
 export const faultText = ({ path, message }: Fault): string => {
-  if (message.startsWith(UNKNOWN)) return message.replace(UNKNOWN, () => `${UNKNOWN} ${JSON.stringify(path)}`)
+  if (message.startsWith(UNKNOWN_OPTION))
+    return message.replace(UNKNOWN_OPTION, () => `${UNKNOWN_OPTION} ${JSON.stringify(path)}`)
   return path === '' ? message : `${path} ${message}`
 }
 

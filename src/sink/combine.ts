@@ -210,7 +210,7 @@ const FIRST_SUCCESS: Rules<AllFailed> = {
     allFailed(lefts(verdicts).map((failure, at) => ({ sink: names[at] ?? '', failure }))),
 }
 
-/** As `firstSuccess`, for sinks that are exchanged while deliveries run. `added` has those that came since. */
+/** As `firstSuccess`, for sinks that change while deliveries run. `added` has those that came since. */
 export const firstOf = <A>(sinks: ReadonlyArray<Sink<A>>, added: () => ReadonlyArray<Cause>): Sink<A> =>
   combine(FIRST_SUCCESS, sinks, {}, added)
 

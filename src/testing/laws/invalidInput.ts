@@ -8,6 +8,7 @@ import { showPath, type Key } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { kinds, type Kind } from '../../event/model.ts'
 import { WireBody } from '../../event/webhookBody.ts'
+import { seededRandom } from '../random.ts'
 import { arbitraryFor, partsIn, type CodecArbitraryOptions } from './codecArbitrary.ts'
 import { eventOf, trackingCallOf, wireBody, without } from './events.ts'
 
@@ -111,3 +112,16 @@ export const invalidCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<InvalidI
 export const invalidBody: fc.Arbitrary<InvalidInput> = invalidFor(WireBody, {
   overrides: [[WireBody, wireBody]],
 })
+
+/** Endless calls for `headrace gen`. The share of them is refused; the others have unique message ids. */
+export const callStream = function* (seed: number, kinds: ReadonlyArray<Kind>, share: number) {
+  const random = seededRandom(seed)
+  const weight = Math.round(share * 1e6)
+  const calls = fc.oneof(
+    { weight: 1e6 - weight, arbitrary: trackingCallOf(...kinds) },
+    { weight, arbitrary: invalidCallOf(...kinds) },
+  )
+  for (let next = 0; ;)
+    for (const each of fc.sample(calls, { numRuns: 500, seed: Math.floor(random() * 2 ** 31) }))
+      yield 'call' in each ? { ...each.call, messageId: `gen-${String(seed)}-${String(next++)}` } : each.input
+}
