@@ -227,7 +227,12 @@ export const acknowledged = <M, T, R>(
             },
           }),
         )
-        subscriber.add(() => open.forEach((one) => (putBack(one), one.cancelExtend?.())))
+        subscriber.add(() => {
+          for (const one of open) {
+            putBack(one)
+            one.cancelExtend?.()
+          }
+        })
         subscriber.add(waiting.stop)
         // Not through the pipeline: it may unsubscribe before it completes, and messages still come.
         reading.add(messages$.subscribe({ next: receive, error: constVoid, complete: sourceEnded }))
