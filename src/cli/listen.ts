@@ -53,13 +53,15 @@ const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: Abor
   const given = { ...Object.fromEntries(kept), 'Content-Length': body.length }
   // Not `fetch`, which refuses an answer after an unasked `100 Continue`.
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
-  const how = { method: 'POST', headers: given, agent: false, signal }
+  // A signal for each: the one of the stop would have a listener for each request.
+  const cut = new AbortController()
+  const how = { method: 'POST', headers: given, agent: false, signal: AbortSignal.any([signal, cut.signal]) }
   const post = () =>
     new Promise<number>((resolve, reject) => {
       const sent = request(url, how, (answer) => resolve(answer.destroy().statusCode ?? 502))
       sent.on('error', reject).end(body)
     })
-  return inTime(systemClock, PASS_TIMEOUT, post)
+  return inTime(systemClock, PASS_TIMEOUT, post).finally(() => cut.abort())
 }
 
 /** A webhook has at most 64,000 bytes. */

@@ -142,7 +142,7 @@ const messageEncoder = (
       let made = encode(withBatchFields(message, batch), batch.headers)
       if (isLeft(made)) {
         // Only here, because it is rare.
-        const present = withoutNulls(message)
+        const present = made.left._tag === 'Invalid' ? withoutNulls(message) : undefined
         if (present !== undefined) made = encode(withBatchFields(present, batch), batch.headers)
         if (isLeft(made)) return left({ ...made.left, input: message })
       }
@@ -275,9 +275,9 @@ export const ingester = (
     return missing
   }
   /** Stores each event at its targets, and notes the first failure of each. */
-  const storeAll = async (all: ReadonlyArray<Routed>): Promise<void> => {
+  const storeAll = async (all: ReadonlyArray<Routed>, known?: StorageFailure): Promise<void> => {
     const isWhole = whenFull === 'refuse'
-    const failure = isClosing() ? closed(undefined) : isWhole ? promiseRoom(all) : undefined
+    const failure = known ?? (isClosing() ? closed(undefined) : isWhole ? promiseRoom(all) : undefined)
     const pending: Array<Promise<void>> = []
     let since = clock.monotonic()
     for (const [at, routed] of all.entries()) {
@@ -316,7 +316,7 @@ export const ingester = (
           refused.push({ index, refusal })
         }
       }
-      await storeAll(routed)
+      await storeAll(routed, failure)
       for (const { index, targets: own, failure: why } of routed) {
         failure ??= why
         if (why !== undefined) refused.push({ index, refusal: { ...why, input: messages[index] } })

@@ -151,10 +151,4 @@ const ownShape = {
 
 export type CheckedCollectorOptions = SharedOptions & Decoded<typeof ownShape>
 
-export const collectorOptions: Option<CheckedCollectorOptions> = sharedOptionsWith(
-  ownShape,
-  ({ maxMessageBytes, maxBodyBytes }) =>
-    maxMessageBytes <= maxBodyBytes
-      ? []
-      : [{ path: 'maxMessageBytes', message: `must not be above maxBodyBytes, ${String(maxBodyBytes)}` }],
-)
+export const collectorOptions: Option<CheckedCollectorOptions> = sharedOptionsWith(ownShape)

@@ -40,6 +40,8 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer 
 
 const answerOfHost = strict({ outbox: optionalKey(outboxOption<Payload<Event>>()) })
 
+const NO_DEAD_LETTERS = "lacks addDeadLetter, for what finds no room: add it, or give whenFull: 'refuse'"
+
 const openTarget = (
   settings: DestinationSettings,
   { outbox: outboxFor, ...options }: CheckedCollectorOptions,
@@ -54,6 +56,10 @@ const openTarget = (
   const make = sink === undefined ? () => urlsSink(hooks, all) : ownSink(sink, sharedSecret, all)
   const tell = (outcome: DestinationOutcome['outcome']): void => onOutcome({ destination: name, outcome })
   const destination = openDestination(make, enabled, all, tell)
+  if (all.whenFull === 'deadLetter' && destination.addDeadLetter === undefined) {
+    void destination.close({ timeout: 0 })
+    throw new ConfigError('Invalid settings of a collector', [{ path: 'outbox', message: NO_DEAD_LETTERS }])
+  }
   const prepare: Opened['prepare'] = (next) => {
     const hooks = next.sink === undefined ? hooksOf(next) : [next.sink]
     return () => destination.change(hooks, next.enabled)
@@ -64,8 +70,7 @@ const openTarget = (
 /** The error of a destination whose outbox cannot be opened. */
 const withName = (name: string, at: number, error: unknown): unknown => {
   if (error instanceof ConfigError) {
-    const place = `destinations[${String(at)}].outbox`
-    const faults = error.faults.map((each) => (each.path === 'outbox' ? { ...each, path: place } : each))
+    const faults = error.faults.map((each) => ({ ...each, path: `destinations[${String(at)}].${each.path}` }))
     return Object.assign(new ConfigError('Invalid settings of a collector', faults), { cause: error.cause })
   }
   if (!(error instanceof OutboxError)) return error

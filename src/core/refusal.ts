@@ -136,7 +136,7 @@ export const show = (refusal: Refusal | Threw): string => {
     case 'Disabled':
       return 'switched off with enabled: false, or disable() of a destination'
     case 'NotStored':
-      return `the outbox could not store it: ${refusal.detail}`
+      return `it could not be stored: ${refusal.detail}`
     case 'Threw': {
       const { operator, error } = refusal
       if (error instanceof UnfitAnswer) return `the function of ${operator} ${error.message}`

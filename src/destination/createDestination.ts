@@ -34,8 +34,7 @@ export interface OpenDestination extends Omit<Destination, 'update'> {
   readonly isClosing: () => boolean
   /** Accepts an encoded event. Throws, or rejects, if the outbox fails. */
   readonly enqueue: (payload: Payload<Event>) => Awaitable<Either<Full | Closed, unknown>>
-  /** Ends an event for which there is no room: it becomes a dead letter, with an outcome. */
-  /** Left out: its outbox keeps no dead letter of what it could not take. */
+  /** Ends an event without room: a dead letter, with an outcome. Left out: its outbox keeps none of these. */
   readonly addDeadLetter?: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
   /** The outbox, with the events that are on their way into it. */
   readonly occupancy: () => OutboxStats

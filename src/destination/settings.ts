@@ -195,14 +195,9 @@ const sharedShape = {
 /** Checked options that a destination and a collector share, with their defaults. */
 export type SharedOptions = Decoded<typeof sharedShape>
 
-export const sharedOptionsWith = <S extends OptionShape>(
-  more: S,
-  rule: (given: SharedOptions & Decoded<S>) => Faults = () => [],
-): Option<SharedOptions & Decoded<S>> =>
+export const sharedOptionsWith = <S extends OptionShape>(more: S): Option<SharedOptions & Decoded<S>> =>
   // Both shapes decode key by key; of an unknown S the compiler does not see it.
-  strict({ ...sharedShape, ...more }, rule as (given: unknown) => Faults) as Option<unknown> as Option<
-    SharedOptions & Decoded<S>
-  >
+  strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
 export type CheckedOptions = SharedOptions & {
   readonly name: string

@@ -127,16 +127,13 @@ export const urlsSink = (
   const exchange: Receivers['exchange'] = (next) => {
     const before = urls
     const all = next.map((hook) => before.find((each) => each.hook.name === hook.name) ?? openUrl(hook))
-    // It throws for two of one name, before anything is changed.
+    const queues = all.map(({ queue }) => queue)
+    const isOld = ({ hook }: Url) => queues.some(({ name }) => name === hook.name)
     // An event that all of these refuse while it is under way may still go to one that comes.
     const added = (): ReadonlyArray<Cause> =>
-      urls.flatMap((url) => (all.includes(url) ? [] : { sink: url.hook.name, failure: NEW }))
-    ask = subscribeTo(
-      firstOf(
-        all.map(({ queue }) => queue),
-        added,
-      ),
-    )
+      urls.flatMap((url) => (isOld(url) ? [] : { sink: url.hook.name, failure: NEW }))
+    // It throws for two of one name, before anything is changed.
+    ask = subscribeTo(firstOf(queues, added))
     urls = all
     for (const [at, hook] of next.entries()) {
       const url = urls[at]

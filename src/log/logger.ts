@@ -118,7 +118,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       return
     }
     const more = before?.count ?? 0
-    if (withheld.size >= MAX_FAILING) withheld.clear()
+    if (before === undefined && withheld.size >= MAX_FAILING) withheld.clear()
     withheld.set(key, { count: 0, lastLine: event.at })
     const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
     write(level, logLine(event) + suffix, { ...fields, more })

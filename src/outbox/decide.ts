@@ -7,7 +7,7 @@ import type { Clock, Random } from '../core/clock.ts'
 import { closedIn, expired, wasStarted, type Failure, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { step, type Step, type Wait } from '../policy/step.ts'
+import { step, type Wait } from '../policy/step.ts'
 import { CUT, type Ack, type Entry } from './outbox.ts'
 
 /** The entry waits, with its new progress. `attempts` counts those that started a request. */
@@ -21,13 +21,6 @@ export const deliveredEnd = <A>(entry: Entry<A>, receipt: Receipt): Ack<A> => ({
   entry,
   outcome: delivered(entry.item, (entry.progress?.attempts ?? 0) + 1, receipt),
 })
-
-/** What holds an item back says nothing of how its last attempt failed. */
-const failedBefore = <A>(next: Step<A>, lastFailure: Failure): Step<A> => {
-  if (next._tag === 'Wait') return { ...next, progress: { ...next.progress, lastFailure } }
-  if (next._tag !== 'Expired') return next
-  return { ...next, failure: { ...next.failure, lastFailure } }
-}
 
 /** `startedAt`: when this attempt started, if it was the first one. */
 export const decide = <A>(
@@ -44,11 +37,13 @@ export const decide = <A>(
   const isUnstarted = isHeld && entry.firstAttemptAt === undefined
   const firstAttemptAt = isUnstarted ? Infinity : (entry.firstAttemptAt ?? startedAt)
   const past = isHeld && progress !== undefined ? { ...progress, attempts: progress.attempts - 1 } : progress
-  const taken = step(retry, item, past, firstAttemptAt, verdict, at, random)
-  const next = isHeld && progress !== undefined ? failedBefore(taken, progress.lastFailure) : taken
+  const next = step(retry, item, past, firstAttemptAt, verdict, at, random)
+  // What holds an item back says nothing of how its last attempt failed.
+  const kept = isHeld && progress !== undefined ? { lastFailure: progress.lastFailure } : undefined
+  if (next._tag === 'Expired') return { entry, outcome: { ...next, failure: { ...next.failure, ...kept } } }
   if (next._tag !== 'Wait') return { entry, outcome: next }
   if (isUnstarted) return { entry, wait: next, attempts: 0 }
-  const again = { id, item, firstAttemptAt, progress: next.progress }
+  const again = { id, item, firstAttemptAt, progress: { ...next.progress, ...kept } }
   return { entry: again, wait: next, attempts: next.progress.attempts }
 }
 

@@ -136,7 +136,7 @@ export interface Outbox<A> {
   readonly enqueueIn?: (client: TransactionClient, items: ReadonlyArray<A>) => Promise<Either<Full, void>>
   /** Removes leased entries that have ended. Rejected and expired ones become dead letters. */
   readonly ack: (list: ReadonlyArray<Ack<A>>) => Awaitable<void>
-  /** Adds a dead letter for an item that found no room. Left out: such items are only reported. */
+  /** Adds a dead letter for an item that found no room. Left out: a collector needs `whenFull: 'refuse'`. */
   readonly addDeadLetter?: (item: A, outcome: Outcome<A>) => Awaitable<void>
   /** Removes and answers all entries that are not leased, at a close. A durable outbox answers none. */
   readonly takeRemaining: () => Awaitable<ReadonlyArray<Entry<A>>>

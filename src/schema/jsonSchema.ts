@@ -64,14 +64,16 @@ const propertiesIn = (schema: JsonSchema): Readonly<Record<string, unknown>> =>
 
 const isClosed = (schema: JsonSchema): boolean => schema['additionalProperties'] === false
 /** Whether it refers to a place in itself, which is another one once it is a part of a larger schema. */
-const refersToItself = (schema: JsonSchema): boolean => JSON.stringify(schema).includes('"$ref":"#')
+const refersToItself = (schema: JsonSchema): boolean =>
+  !('$id' in schema) && /"\$(dynamicRef|ref)":"#/.test(JSON.stringify(schema))
 const REFERS = 'has a schema with a $ref that begins with #, which leads elsewhere here: write it without'
 /** Open to the keys of other parts, in its choices too. */
 const opened = ({ additionalProperties: rest = false, ...given }: JsonSchema): JsonSchema => {
-  const { unevaluatedProperties: _, ...schema } = given
+  const { unevaluatedProperties: unknown = false, ...schema } = given
   return {
     ...schema,
     ...(rest !== false && { additionalProperties: rest }),
+    ...(unknown !== false && { unevaluatedProperties: unknown }),
     ...('anyOf' in schema && {
       anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)),
     }),

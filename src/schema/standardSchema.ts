@@ -1,10 +1,11 @@
 /** Standard Schema (standardschema.dev), both ways. Its types are copied, as the specification asks. */
 import { isDeepStrictEqual } from 'node:util'
 import * as t from 'io-ts'
-import { isPromiseLike } from '../core/awaitable.ts'
+import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { constVoid, valueOr } from '../core/either.ts'
 import { hasFunctions, isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, flag, guarded, strict, withDefault } from '../core/options.ts'
+import { isEither } from '../core/outcome.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 import { UNREADABLE } from '../event/json.ts'
 
@@ -120,7 +121,8 @@ export const toStandard = <A, O>(codec: t.Type<A, O>): StandardSchema<O, A> => (
     vendor: 'headrace',
     validate: (value) => {
       const decoded = valueOr(undefined, () => codec.decode(value))
-      if (decoded === undefined) return { issues: [{ message: UNREADABLE }] }
+      ignoreRejection(decoded)
+      if (!isEither(decoded)) return { issues: [{ message: UNREADABLE }] }
       if (decoded._tag === 'Right') return { value: decoded.right }
       return { issues: faultsOf(decoded.left).map(({ path, message }) => ({ message, path: stepsOf(path) })) }
     },

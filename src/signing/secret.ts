@@ -5,7 +5,6 @@
 import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
 import { left, right, type Either } from '../core/either.ts'
-import { kindOf } from '../core/json.ts'
 import { UnfitAnswer, type Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
 
@@ -131,18 +130,15 @@ export const signerOf = (secret: Secret | string): Signer => {
 /** A secret, or a function that is asked for it at each attempt. @inline */
 export type SecretSource = Secret | string | (() => Secret | string)
 
-/** Asks the host's function for a secret. Its error may quote the secret, so its message is not passed on. */
+/** Asks the host's function for a secret. Its error may quote the secret, so nothing of it is passed on. */
 export const askFor = <A>(ask: () => A): A => {
-  let answer: A
   try {
-    answer = ask()
-  } catch (error) {
-    throw new UnfitAnswer(
-      `the function of a secret throws ${error instanceof Error ? error.name : kindOf(error)}`,
-    )
+    const answer = ask()
+    if (!isPromiseLike(answer)) return answer
+    ignoreRejection(answer)
+  } catch {
+    throw new UnfitAnswer('the function of a secret throws an error')
   }
-  if (!isPromiseLike(answer)) return answer
-  ignoreRejection(answer)
   throw new UnfitAnswer('the function of a secret answers a promise: it must answer at once')
 }
 

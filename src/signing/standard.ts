@@ -1,7 +1,7 @@
 /** Standard Webhooks: signatures over id, time and body, so that a receiver can refuse an old request. */
 import { ignoreRejection } from '../core/awaitable.ts'
 import { nodeCrypto } from '../core/package.ts'
-import { left, right, type Either } from '../core/either.ts'
+import { left, right, valueOr, type Either } from '../core/either.ts'
 import { UnfitAnswer, type Fault } from '../core/refusal.ts'
 import type { Signer } from '../event/payload.ts'
 import { knownSigner, sealed, type Secret } from './secret.ts'
@@ -76,6 +76,7 @@ export const standardVerifierOf = (
   tolerance: number,
   now: unknown,
 ): Either<Mismatch, Verify> => {
+  ignoreRejection(now)
   const secret = standardSecretFrom(secrets)
   if (secret._tag === 'Left')
     return failed('badSecret', `this receiver's standard secret${secret.left.path} ${secret.left.message}`)
@@ -90,8 +91,7 @@ export const standardVerifierOf = (
   const given = signatures.split(' ').filter((each) => /^v1,[A-Za-z0-9+/]{43}=$/.test(each))
   if (given.length === 0 || !/^\d{1,12}$/.test(seconds))
     return failed('malformed', 'there is no signature of the form v1,<base64>, or no time in seconds')
-  ignoreRejection(now)
-  const time = Number(now)
+  const time = valueOr(NaN, () => Number(now))
   if (!(Math.abs(Math.floor(time / 1_000) - Number(seconds)) * 1_000 <= tolerance))
     return isMillis(time)
       ? failed('stale', 'the request is old or from the future: sent again, or a clock is wrong')

@@ -161,7 +161,10 @@ export const withBisection = (
         const members = memberVerdicts(failure, part.length)
         if (part.length === count) whole = verdict
         else if (members !== undefined) {
-          for (const [place, at] of part.entries()) verdicts[at] = members[place] ?? verdict
+          for (const [place, at] of part.entries()) {
+            const own = members[place] ?? verdict
+            verdicts[at] = own._tag === 'Left' ? failed(own.left) : own
+          }
         } else setAll(part, failure === undefined ? verdict : failed(failure))
         if (failure !== undefined && isRetryable(failure)) failRest(retryablePart(failure))
       }

@@ -10,6 +10,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import {
   allFailed,
+  carried,
   earliestRetry,
   isFinal,
   messageOf,
@@ -139,7 +140,10 @@ const combine = <A>(
 
       const answer = (at: number, given: Verdict): void => {
         if (answers[at] !== undefined) return
-        answers[at] = given
+        const own = before[at]
+        // A gate around a combination knows nothing of what the sinks inside have settled.
+        const isBoth = own?._tag === 'Left' && given._tag === 'Left'
+        answers[at] = isBoth ? left(carried(own.left, given.left)) : given
         unanswered--
         isStarted ||= given._tag === 'Right' || wasStarted(given.left)
         if (rules.wantsOne && given._tag === 'Right') verdict ??= given

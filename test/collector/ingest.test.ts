@@ -21,13 +21,14 @@ it.each([() => expect.fail('hunter2'), () => ''])(
   async (newId) => {
     const events: LogEvent[] = []
     const call = { type: 'track', userId: 'u', event: 'e' }
-    const { collector } = open({ newId, onEvent: (event) => events.push(event) })
+    const { collector, sink } = open({ newId, onEvent: (event) => events.push(event) })
     for (const path of ['/v1/track', '/v1/batch', '/v1/delete']) {
-      const body = path === '/v1/delete' ? { userId: 'u' } : { ...call, batch: [call] }
+      const body = path === '/v1/delete' ? { userId: 'u' } : { ...call, batch: [track('m'), call] }
       const response = await ask(collector, path, body)
       expect([response.status, await response.text()]).toEqual([503, expect.not.stringContaining('hunter2')])
     }
-    expect(events.filter(({ _tag }) => _tag === 'Defect')).not.toEqual([])
+    expect(events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(3)
+    expect(sink.items()).toEqual([])
   },
 )
 

@@ -113,7 +113,6 @@ describe('the options of a collector', () => {
     // Else events would wait in memory, and not in the folders that were meant.
     expect(optionPaths({ outbox: undefined })).toEqual(['outbox'])
     expect(optionPaths({ outbox: () => undefined })).toEqual(['destinations[0].outbox'])
-    expect(optionPaths({ maxMessageBytes: 64_001 })).toEqual(['maxMessageBytes'])
   })
 
   it('are accepted if they are right', () => {

@@ -93,13 +93,11 @@ describe('outboxes of a collector', () => {
     expect(await world.collector.accept('web', track('m2'))).toMatchObject({ left: { _tag: 'NotStored' } })
   })
 
-  it('one that keeps no dead letters: the answer to what finds no room is 503', async () => {
-    const world = start(
-      () => ({ outbox: () => ({ ...memoryOutbox({ maxCount: 1 }), addDeadLetter: undefined }) as never }),
-      1e6,
-    )
-    expect((await postTracks(world.collector, 'm1')).status).toBe(200)
-    expect((await postTracks(world.collector, 'm2')).status).toBe(503)
+  it('one that keeps no dead letters of what finds no room is refused, unless such requests are', async () => {
+    const outbox = () => ({ ...memoryOutbox<Delivery>({ maxCount: 1 }), addDeadLetter: undefined }) as never
+    expect(() => start(() => ({ outbox }))).toThrow('destinations[0].outbox lacks addDeadLetter')
+    const world = start(() => ({ outbox, whenFull: 'refuse' }), 1e6)
+    expect((await postTracks(world.collector, 'm1', 'm2')).status).toBe(503)
   })
 
   it('dead letters are stored before the answer', async () => {
