@@ -69,13 +69,9 @@ const REFERS = 'has a schema with a $ref that begins with #, which leads elsewhe
 /** Open to the keys of other parts, in its choices too. */
 const opened = ({ additionalProperties: rest = false, ...given }: JsonSchema): JsonSchema => {
   const { unevaluatedProperties: _, ...schema } = given
-  return {
-    ...schema,
-    ...(rest !== false && { additionalProperties: rest }),
-    ...('anyOf' in schema && {
-      anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)),
-    }),
-  }
+  const open = { ...schema, ...(rest !== false && { additionalProperties: rest }) }
+  if (!('anyOf' in schema)) return open
+  return { ...open, anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)) }
 }
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
