@@ -67,9 +67,8 @@ test('a bundle that finds no lmdb says what to install', async () => {
 })
 
 const bundled = async (file: string) => {
-  const options = { bundle: true, minify: true, packages: 'external', write: false, metafile: true } as const
   const { metafile, outputFiles } = await build({
-    ...options,
+    ...{ bundle: true, minify: true, packages: 'external', write: false, metafile: true },
     entryPoints: [`${root}${file}`],
     platform: 'node',
     format: 'esm',

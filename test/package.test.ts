@@ -281,8 +281,7 @@ describe('the packed package', () => {
   })
 
   fullTest('would be one in which they find something if a path led nowhere', async () => {
-    const files = packed()
-    const { 'dist/client/index.d.ts': types, 'dist/client/index.js': code, ...rest } = files
+    const { 'dist/client/index.d.ts': types, 'dist/client/index.js': code, ...rest } = packed()
     expect(types).toBeDefined()
     expect(code).toBeDefined()
     expect(await faultsOfExports(rest)).not.toEqual([])

@@ -11,8 +11,7 @@ export const checkReceiverCommand = async (
   { out }: Terminal,
   url: string,
 ): Promise<number> => {
-  const tls = tlsCa === undefined ? {} : { tls: { ca: tlsCa } }
-  const report = await checkReceiver(url, { secret, ...tls })
+  const report = await checkReceiver(url, { secret, ...(tlsCa === undefined ? {} : { tls: { ca: tlsCa } }) })
   const coloured = (word: string): string => out.paint(RESULT_COLOURS[word] ?? 'red', word)
   if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
   else {

@@ -78,9 +78,8 @@ const reloading = (
       const next = readConfig(file, host.env)
       // A file without `enabled` means that it is on.
       const destinations = next.settings.destinations.map((each) => ({ enabled: true, ...each }))
-      const answer = collector.update({ ...next.settings, destinations })
-      if (isLeft(answer))
-        return tell([], '_tag' in answer.left ? ['it is closing'] : answer.left.map(faultText))
+      const said = collector.update({ ...next.settings, destinations })
+      if (isLeft(said)) return tell([], '_tag' in said.left ? ['it is closing'] : said.left.map(faultText))
       tell(changesOf(config, next), [])
       taken(next)
       config = next

@@ -70,9 +70,8 @@ const entriesOf = ({ sources, destinations }: CollectorSettings) =>
 /** How a file differs from the one before, without its values: `destination b added`. */
 export const changesOf = (before: Config, next: Config): ReadonlyArray<string> => {
   const [old, now] = [entriesOf(before.written), entriesOf(next.written)]
-  const changed = [...now].flatMap(([name, text]) =>
-    old.get(name) === text ? [] : [`${name} ${old.has(name) ? 'changed' : 'added'}`],
-  )
+  const others = [...now.keys()].filter((name) => old.get(name) !== now.get(name))
+  const changed = others.map((name) => `${name} ${old.has(name) ? 'changed' : 'added'}`)
   return [...changed, ...[...old.keys()].flatMap((name) => (now.has(name) ? [] : [`${name} removed`]))]
 }
 

@@ -7,16 +7,12 @@ import { version } from '../core/package.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { flags, type OptionsOf } from './flags.ts'
 import { TEXTS } from './help.ts'
+import type { Awaitable } from '../core/awaitable.ts'
 import { UsageError, valuesOf, type Flag } from './options.ts'
 import { FAULT, FINE, USAGE, plain, terminalOf, type Colours, type Host, type Terminal } from './terminal.ts'
 
 /** Runs a command and gives the exit code. Its first argument, or that argument's default, comes first. */
-type Action<O> = (
-  given: O,
-  to: Terminal,
-  first: string,
-  all: ReadonlyArray<string>,
-) => Promise<number> | number
+type Action<O> = (given: O, to: Terminal, first: string, all: ReadonlyArray<string>) => Awaitable<number>
 
 /** The form of an argument, its help text and its default. */
 type Argument = readonly [form: string, help: string, preset?: string]

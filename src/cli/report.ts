@@ -143,12 +143,11 @@ export const newsOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) =
 
 /** The report of a line that was not accepted. It holds no value of the line. */
 export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
-  const told = (reason: string, faults: Invalid['faults']) =>
-    ({ t: 'refused', line, reason, faults }) as const
-  if (refusal._tag === 'Invalid') return told('invalid', refusal.faults)
-  if (refusal._tag === 'BadLine') return told(refusal.reason, [{ path: '', message: refusal.detail }])
+  const say = (reason: string, faults: Invalid['faults']) => ({ t: 'refused', line, reason, faults }) as const
+  if (refusal._tag === 'Invalid') return say('invalid', refusal.faults)
+  if (refusal._tag === 'BadLine') return say(refusal.reason, [{ path: '', message: refusal.detail }])
   const reason = refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken'
-  return told(reason, [{ path: '', message: show(refusal) }])
+  return say(reason, [{ path: '', message: show(refusal) }])
 }
 
 /** An error of the system in words: `no such file or directory`. */

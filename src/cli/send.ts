@@ -69,16 +69,10 @@ export const sendCommand = async (options: OptionsOf<'send'>, terminal: Terminal
 
 export const batchCommand = async (options: OptionsOf<'batch'>, terminal: Terminal, file: string) => {
   const { endpoint, flushAt, flushAfter, timeout, concurrency, egress } = options
-  const requests = requestsOf(options)
+  const asked = { ...requestsOf(options), endpoint, flushAt, flushAfter, timeout, concurrency, egress }
   const open: Job['open'] = (onEvent) => {
     const client = createClient(options.writeKey, {
-      ...requests,
-      endpoint,
-      flushAt,
-      flushAfter,
-      timeout,
-      concurrency,
-      egress,
+      ...asked,
       onEvent,
       maxCount: options.maxWaiting,
       maxBytes: MAX_WAITING_BYTES,
@@ -91,6 +85,5 @@ export const batchCommand = async (options: OptionsOf<'batch'>, terminal: Termin
     // `send` checks any value, and answers `Invalid` for one that is no call.
     return { ...client, offer: (value) => client.send(value as ClientCall), idle: client.flush }
   }
-  const input = await openInput(file, terminal.host)
-  return (await forward({ ...options, input, open }, terminal)).code
+  return (await forward({ ...options, input: await openInput(file, terminal.host), open }, terminal)).code
 }

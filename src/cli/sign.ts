@@ -31,8 +31,7 @@ export const verifyCommand = async (
   file: string,
 ): Promise<number> => {
   const { out } = terminal
-  const body = await readBody(file, terminal)
-  const result = verifyRaw(secret, body, signature)
+  const result = verifyRaw(secret, await readBody(file, terminal), signature)
   if (result._tag === 'Right') {
     out.line(out.paint('green', 'authentic'))
     return FINE

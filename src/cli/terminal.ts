@@ -112,13 +112,10 @@ export const terminalOf = (host: Host, colours: Colours) => {
     /** Columns that a drawn line may have: a full line would wrap. */
     width: (): number => columns() - 1,
     /** Shows a text below the last line of a screen, in place of the one before. An empty one removes it. */
-    draw: (text: string): void =>
-      draw(
-        text
-          .split('\n')
-          .slice(0, sizeOf(stderr.rows, 24) - 1)
-          .join('\n'),
-      ),
+    draw: (text: string): void => {
+      const lines = text.split('\n').slice(0, sizeOf(stderr.rows, 24) - 1)
+      draw(lines.join('\n'))
+    },
   }
 }
 

@@ -120,14 +120,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const limit = storeLimit()
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
   const store = settings.outbox && openOutbox(settings.outbox, { codec: storedMessages, clock, onCorrupt })
-  const behind =
-    store &&
-    writeBehind<Message>(store, {
-      ...{ clock, own, limit, maxCount, maxBytes, sizeOf: heldBytes, failed: failedIn('outbox') },
-      work: () => work,
-    })
-  const outbox =
-    behind?.outbox ?? memoryOutbox<Message>({ maxCount, maxBytes, sizeOf: heldBytes, keepDead: 0, clock })
+  const bounds = { clock, maxCount, maxBytes, sizeOf: heldBytes }
+  const storing = { ...bounds, own, limit, failed: failedIn('outbox'), work: () => work }
+  const behind = store && writeBehind<Message>(store, storing)
+  const outbox = behind?.outbox ?? memoryOutbox<Message>({ ...bounds, keepDead: 0 })
   const isShared = outbox.watch !== undefined
   const boundFor = (bytes: number): object | undefined => {
     if (behind !== undefined) return behind.fullFor(undefined, bytes)
@@ -158,15 +154,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (work.waiting() === 0) program.idle()
   }
   work.changes$.subscribe({ next: leaves, error: leaves })
-  const until = (within: number, isReached: () => boolean): Promise<boolean> =>
-    waitUntil(clock, work.changes$, within, isReached)
+  const until = (within: number, isDone: () => boolean) => waitUntil(clock, work.changes$, within, isDone)
 
-  const encode = encoder(
-    settings,
-    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
-    () => hears('UnknownKeys'),
-    failedIn('meta'),
-  )
+  const lostKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
+  const encode = encoder(settings, lostKeys, () => hears('UnknownKeys'), failedIn('meta'))
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>

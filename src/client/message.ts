@@ -70,12 +70,7 @@ export const storedMessages: ItemCodec<Message> = {
 
 const messageText = trackingText({ name: 'headrace-node', version })
 
-const NO_DELETE = [
-  {
-    path: 'type',
-    message: 'must be one of page, screen, identify, track, alias, group: a client cannot delete users',
-  },
-]
+const NO_DELETE = 'must be one of page, screen, identify, track, alias, group: a client cannot delete users'
 
 interface EncoderSettings {
   readonly clock: Clock
@@ -106,7 +101,7 @@ export const encoder = (
       const decoded = read(call, kind)
       if (isLeft(decoded)) return left(invalid(call, toFaults(decoded.left)))
       let event = decoded.right
-      if (event.type === 'delete') return left(invalid(call, NO_DELETE))
+      if (event.type === 'delete') return left(invalid(call, [{ path: 'type', message: NO_DELETE }]))
       if (context !== undefined) event = { ...event, context: { ...context, ...event.context } }
       if (integrations !== undefined)
         event = { ...event, integrations: { ...integrations, ...event.integrations } }

@@ -13,8 +13,7 @@ import { callSafely } from '../log/listeners.ts'
 const FOREVER = 2_147_483_647
 
 /** Keeps the process alive until the promise is settled: the timers and sockets of a client do not. */
-export const held = <T>(promise: Promise<T>): Promise<T> =>
-  promise.finally(systemClock.schedule(FOREVER, () => undefined))
+export const held = <T>(promise: Promise<T>) => promise.finally(systemClock.schedule(FOREVER, constVoid))
 
 /** When the program has nothing left to do. All clients share one listener: Node warns of more than ten. */
 const beforeExit$ = fromEvent(process, 'beforeExit').pipe(share())

@@ -60,36 +60,21 @@ export interface Abandoned<out A> {
 /** How an accepted item ended. */
 export type Outcome<A> = Delivered<A> | Rejected<A> | Expired<A> | Dropped<A> | Abandoned<A>
 
-export const delivered = <A>(item: A, attempts: number, receipt: Receipt): Delivered<A> => ({
-  _tag: 'Delivered',
-  item,
-  attempts,
-  receipt,
-})
-export const rejected = <A>(item: A, attempts: number, failure: Failure): Rejected<A> => ({
-  _tag: 'Rejected',
-  item,
-  attempts,
-  failure,
-})
-export const expired = <A>(item: A, failure: ExpiredFailure): Expired<A> => ({
-  _tag: 'Expired',
-  item,
-  attempts: failure.attempts,
-  failure,
-})
-export const dropped = <A>(item: A, attempts: number, reason: Dropped<A>['reason']): Dropped<A> => ({
-  _tag: 'Dropped',
-  item,
-  attempts,
-  reason,
-})
-export const abandoned = <A>(item: A, attempts: number, lastFailure: Failure | undefined): Abandoned<A> => ({
-  _tag: 'Abandoned',
-  item,
-  attempts,
-  lastFailure,
-})
+export const delivered = <A>(item: A, attempts: number, receipt: Receipt): Delivered<A> => {
+  return { _tag: 'Delivered', item, attempts, receipt }
+}
+export const rejected = <A>(item: A, attempts: number, failure: Failure): Rejected<A> => {
+  return { _tag: 'Rejected', item, attempts, failure }
+}
+export const expired = <A>(item: A, failure: ExpiredFailure): Expired<A> => {
+  return { _tag: 'Expired', item, attempts: failure.attempts, failure }
+}
+export const dropped = <A>(item: A, attempts: number, reason: Dropped<A>['reason']): Dropped<A> => {
+  return { _tag: 'Dropped', item, attempts, reason }
+}
+export const abandoned = <A>(item: A, attempts: number, lastFailure: Failure | undefined): Abandoned<A> => {
+  return { _tag: 'Abandoned', item, attempts, lastFailure }
+}
 
 /** Left out by `filterRight`: it was never accepted, so it is no outcome. */
 export interface Skipped<out A> {

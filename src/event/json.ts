@@ -112,13 +112,9 @@ export interface Copying {
   room: number
 }
 
-export const newCopying = (level = 1, room: number = Limits.values): Copying => ({
-  findings: [],
-  path: [],
-  parents: [],
-  level,
-  room,
-})
+export const newCopying = (level = 1, room: number = Limits.values): Copying => {
+  return { findings: [], path: [], parents: [], level, room }
+}
 
 /** Adds a finding at the place of the copy. Answers undefined, the value of the copy there. */
 const find = ({ findings, path }: Copying, message: string): Json | undefined => {

@@ -34,11 +34,11 @@ const textCodec = (
   )
 }
 
+const MISSING_ID = 'is missing: it must be a string that is not empty'
+
 /** The fault of a value that is no id. An id is never empty, and numbers never become strings. */
 export const notAnId = (value: unknown): string =>
-  value === undefined || value === ''
-    ? 'is missing: it must be a string that is not empty'
-    : `must be a string, not ${kindOf(value)}`
+  value === undefined || value === '' ? MISSING_ID : `must be a string, not ${kindOf(value)}`
 
 export const TOO_LONG = `must have at most ${String(Limits.messageIdLength)} characters`
 export const NO_USER = 'is missing: an event needs a userId or an anonymousId that is not empty'

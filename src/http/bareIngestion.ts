@@ -40,9 +40,7 @@ const writeKeyOption: Option<string> = option('a write key', (value) => {
 
 const ingestionSettings: Option<IngestionSettings> = sinkSettings<IngestionSettings>(({ egress }) => ({
   // An endpoint may be text or a URL.
-  endpoint: option('an endpoint', (value) =>
-    decodeOptions(urlOption(egress), value instanceof URL ? value.href : value),
-  ),
+  endpoint: option('an endpoint', (it) => decodeOptions(urlOption(egress), it instanceof URL ? it.href : it)),
   writeKey: writeKeyOption,
   headers: optional(headersOption(['authorization', 'x-retry-count'])),
   timeout: optional(wholeNumber('ms', 1)),

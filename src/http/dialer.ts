@@ -20,10 +20,7 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
     secureContext ??= secureContextOf(tls)
     return tlsModule()
       .connect({
-        host,
-        port: port || 443,
-        lookup,
-        secureContext,
+        ...{ host, port: port || 443, lookup, secureContext },
         // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
         rejectUnauthorized: true,
         ALPNProtocols: ['http/1.1'],

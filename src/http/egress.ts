@@ -97,8 +97,7 @@ const isPublic = (address: Address): boolean => {
 }
 
 const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
-  const range = address.range()
-  if (range === 'linkLocal')
+  if (address.range() === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
   if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
   if (onlyPublic && !isPublic(address)) return 'is not on the public internet: only that is dialled'
@@ -178,10 +177,7 @@ export const egressOption: Option<Egress> = option('egress rules', (it) => {
 const besideSettings = strict({ egress: optional(egressOption) })
 
 /** Decoded settings with the faults of the host's egress rules: for wrong ones the default would count. */
-export const withEgressFaults = <A>(
-  egress: unknown,
-  decoded: Either<ReadonlyArray<Fault>, A>,
-): Either<ReadonlyArray<Fault>, A> => {
+export const withEgressFaults = <A>(egress: unknown, decoded: Either<ReadonlyArray<Fault>, A>) => {
   const rules = decodeOptions(besideSettings, { egress })
   if (isRight(rules)) return decoded
   return left(isLeft(decoded) ? [...rules.left, ...decoded.left] : rules.left)

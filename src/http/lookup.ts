@@ -72,6 +72,4 @@ export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
 }
 
 /** Of the whole process. Node's modules of the network are loaded when they are needed: that takes 5 ms. */
-export const lookup = makeLookup((...given) => {
-  process.getBuiltinModule('node:dns').lookup(...given)
-}, HOSTS_FILE)
+export const lookup = makeLookup((...all) => process.getBuiltinModule('node:dns').lookup(...all), HOSTS_FILE)

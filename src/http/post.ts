@@ -226,12 +226,9 @@ export const postTo = <A>(
         },
       },
       destroy: () => {
-        if (dispatcher !== undefined) {
-          controller?.abort(new Error('cancelled'))
-          return checkClosed()
-        }
-        // Cancelled before undici is loaded.
-        if (slot.client === undefined) return checkClosed()
+        if (dispatcher !== undefined) controller?.abort(new Error('cancelled'))
+        // Without a client it is cancelled before undici is loaded.
+        if (dispatcher !== undefined || slot.client === undefined) return checkClosed()
         closing++
         cancelDial()
         slot.client.destroy(null, () => {

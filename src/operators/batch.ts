@@ -231,10 +231,7 @@ const gather = <L, V, M, A, B>(
     }
     const accept = (each: Either<L, V>): void => {
       assertEither('batch', each)
-      if (each._tag === 'Left') {
-        waiting.push(each)
-        return
-      }
+      if (each._tag === 'Left') return waiting.push(each)
       const answer = answerOn(each)
       riding = answer && answersOf(answer, form.countOf(each.right))
       const refusal = form.read(each.right, add)

@@ -120,10 +120,7 @@ const runRelay = <L, P, D>(
   new Observable((subscriber) => {
     const { clock, random, retry, onEvent, name } = options
     const hears = isListening(onEvent === undefined ? {} : { onEvent })
-    if (inUse.has(outbox)) {
-      subscriber.error(new Error(IN_USE))
-      return
-    }
+    if (inUse.has(outbox)) return subscriber.error(new Error(IN_USE))
     inUse.add(outbox)
     const use = new Subscription(() => inUse.delete(outbox))
     subscriber.add(use)
@@ -145,18 +142,9 @@ const runRelay = <L, P, D>(
     }
 
     const work = relay<P, D>({
-      sink,
-      outbox,
-      retry,
-      clock,
-      random,
-      shape: how,
-      isSynchronous: true,
+      ...{ sink, outbox, retry, clock, random, name, hears, settled, shape: how, isSynchronous: true },
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
-      name,
-      hears,
-      settled,
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
@@ -303,8 +291,7 @@ export const deliver: Deliver = <S>(
     const bulkSink = sink as Sink<unknown> as Sink<ReadonlyArray<P>>
     const sizeOf = (batch.sizeOf ?? byteLengthOf) as (item: P) => number
     const how = lists(batch, maxInFlight, sizeOf)
-    return defer(() =>
-      runRelay(items$, bulkSink, given ?? memoryOutbox<P>({ sizeOf: how.sizeOf }), how, sizeOf, all),
-    )
+    const store = (): Outbox<P> => given ?? memoryOutbox<P>({ sizeOf: how.sizeOf })
+    return defer(() => runRelay(items$, bulkSink, store(), how, sizeOf, all))
   }
 }

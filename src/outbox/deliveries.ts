@@ -185,8 +185,7 @@ export const deliveries = <A, D>(
     let attempts = 0
     let wait: Wait | undefined
     for (const [index, entry] of entries.entries()) {
-      const own = members?.[index] ?? verdict
-      const next = decide(retry, entry, startedAt, own, time, draw)
+      const next = decide(retry, entry, startedAt, members?.[index] ?? verdict, time, draw)
       if ('outcome' in next) {
         acks.push(next)
         continue

@@ -223,12 +223,9 @@ export const inUse = new WeakSet<object>()
 export const isOutbox = (value: unknown): value is Outbox<unknown> => hasFunctions(value, REQUIRED)
 
 /** An entry that was never leased. */
-export const newEntry = <A>(id: string, item: A): Entry<A> => ({
-  id,
-  item,
-  firstAttemptAt: undefined,
-  progress: undefined,
-})
+export const newEntry = <A>(id: string, item: A): Entry<A> => {
+  return { id, item, firstAttemptAt: undefined, progress: undefined }
+}
 
 export const CUT = retryable('closed', { detail: 'its attempt was cut by the close; it may have arrived' })
 

@@ -45,9 +45,7 @@ export const storeLimit = (limit = 30_000) => {
       fail(call, error)
     }
   }
-  const startTimer = (delay: number): void => {
-    cancel ??= systemClock.schedule(delay, failSlow)
-  }
+  const startTimer = (delay: number): void => void (cancel ??= systemClock.schedule(delay, failSlow))
 
   return {
     /**

@@ -68,16 +68,12 @@ const refersToItself = (schema: JsonSchema): boolean =>
   !('$id' in schema) && /"\$(dynamicRef|ref)":"#/.test(JSON.stringify(schema))
 const REFERS = 'has a schema with a $ref that begins with #, which leads elsewhere here: write it without'
 /** Open to the keys of other parts, in its choices too. */
-const opened = ({ additionalProperties: rest = false, ...given }: JsonSchema): JsonSchema => {
-  const { unevaluatedProperties: unknown = false, ...schema } = given
-  return {
-    ...schema,
-    ...(rest !== false && { additionalProperties: rest }),
-    ...(unknown !== false && { unevaluatedProperties: unknown }),
-    ...('anyOf' in schema && {
-      anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)),
-    }),
-  }
+const opened = (schema: JsonSchema): JsonSchema => {
+  const isOpen = ([key, value]: readonly [string, unknown]) =>
+    value !== false || !/^(additional|unevaluated)Properties$/.test(key)
+  const open = Object.fromEntries(Object.entries(schema).filter(isOpen))
+  if (!('anyOf' in schema)) return open
+  return { ...open, anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)) }
 }
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })

@@ -121,8 +121,7 @@ const showResult = ({ vector, passed, seen }: VectorResult): string => {
 
 const showCount = (results: ReadonlyArray<VectorResult>, level: ReceiverVector['level']): string => {
   const ofLevel = results.filter(({ vector }) => vector.level === level)
-  const passed = ofLevel.filter((result) => result.passed)
-  return `${level} ${String(passed.length)} of ${String(ofLevel.length)}`
+  return `${level} ${String(ofLevel.filter((result) => result.passed).length)} of ${String(ofLevel.length)}`
 }
 
 /**

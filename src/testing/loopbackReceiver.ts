@@ -49,8 +49,7 @@ export interface Receiver {
   readonly close: (options?: WaitOptions) => Promise<void>
 }
 
-const isCertificate = (value: unknown): value is TestCertificate =>
-  isRecord(value) && 'cert' in value && 'key' in value
+const isCertificate = (it: unknown): it is TestCertificate => isRecord(it) && 'cert' in it && 'key' in it
 
 /** Throws for a fault that no receiver can play, with the way out. */
 const checkScript = (script: FaultScript, isSecure: boolean): void => {

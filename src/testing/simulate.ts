@@ -94,8 +94,7 @@ export const simulate = async <A>(
 ): Promise<Simulation<A>> => {
   const { trace, ...world } = makeWorld(seed, options)
   try {
-    const value = await world.clock.run(play(world))
-    return { value, trace, duration: world.clock.monotonic() }
+    return { value: await world.clock.run(play(world)), trace, duration: world.clock.monotonic() }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const end = trace.length === 0 ? [] : ['the end of the trace:', ...trace.slice(-TRACE_LINES)]

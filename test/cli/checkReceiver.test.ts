@@ -9,8 +9,7 @@ const check = (url: string, ...flags: ReadonlyArray<string>) =>
   headrace(['check-receiver', url, '--secret-env', 'SECRET', ...flags], { env })
 
 it('0 if every must holds', async () => {
-  const url = await served(verifying(env.SECRET))
-  const { code, stdout, stderr } = await check(url)
+  const { code, stdout, stderr } = await check(await served(verifying(env.SECRET)))
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^passed {3}must {4}kind\/page /)
   expect(stdout).toMatch(/\nmust 20 of 20 · should 6 of 6 · may 0 of 1\n$/)
@@ -35,8 +34,7 @@ it('1 if one does not, and says why', async () => {
 })
 
 it('says what was sent, expected and seen, and neither the secret nor what could steer a terminal', async () => {
-  const url = await served((_, response) => response.writeHead(404).end())
-  const { code, stdout } = await check(url)
+  const { code, stdout } = await check(await served((_, response) => response.writeHead(404).end()))
   expect(code).toBe(1)
   expect(stdout).toContain('sent      {"version":1,"type":"track","userId":"check-receiver"')
   expect(stdout).toContain('Zoë')

@@ -37,8 +37,7 @@ it('the whole service: a client posts batches, a collector forwards them, a rece
   signal()
   const { code, stdout, stderr } = await ended
   const account = new RegExp(`received ${accepted} \\(0 refused\\) · wanted by no destination (\\d+)`)
-  const received = account.exec(stderr)
-  const forwarded = accepted - Number(received?.[1])
+  const forwarded = accepted - Number(account.exec(stderr)?.[1])
   expect(stderr).toContain(`hooks: accepted ${forwarded} · delivered ${forwarded}`)
   expect(receiver.received.length).toBe(forwarded)
   for (const { body, headers } of receiver.received)
@@ -63,8 +62,7 @@ it('says it is ready, tells each end, and gives its account as NDJSON', async ()
   await says(/"type":"delete"/)
   signal('SIGTERM')
   const { code, stdout } = await ended
-  const records = recordsOf(steady(stdout))
-  expect(records).toMatchObject([
+  expect(recordsOf(steady(stdout))).toMatchObject([
     { t: 'ready', url: 'http://127.0.0.1:PORT/v1/batch' },
     { t: 'outcome', destination: 'hooks', id: 'm1', type: 'track', outcome: 'delivered', n: 1, status: 200 },
     { t: 'outcome', destination: 'hooks', type: 'delete', outcome: 'delivered' },
@@ -139,8 +137,7 @@ it('TP7: 3 if a destination that is gone had lost an event, and its account is t
   const { signal, says, complains, ended, post, file } = await opened(() => ({ do: 'status', code: 410 }))
   await post('/v1/track', { userId: 'u1', event: 'Sold' })
   await says(/rejected/)
-  const next = readFileSync(file, 'utf8').replaceAll('"hooks"', '"next"')
-  writeFileSync(file, next)
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('"hooks"', '"next"'))
   signal('SIGHUP')
   await complains(/destination hooks removed/)
   signal('SIGTERM')
@@ -164,8 +161,7 @@ it('TP7: 7 if a second signal stops a destination that was leaving', async () =>
 
 it('TP7: tells a reload as NDJSON', async () => {
   const { signal, says, file } = await opened(undefined, ['--output', 'json'])
-  const written = readFileSync(file, 'utf8')
-  writeFileSync(file, written.replace('"deletions":true', '"deletions":false'))
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"deletions":true', '"deletions":false'))
   signal('SIGHUP')
   await says(/\{"v":1,"t":"reload","changes":\["source web changed"\],"faults":\[\]\}/)
   writeFileSync(file, '{')
@@ -178,8 +174,7 @@ it('says whose folder cannot be opened', async () => {
   writeFileSync(`${box}/data.mdb`, 'no store of ours')
   const webhooks = [{ url: 'http://127.0.0.1:9/' }]
   const destination = { name: 'a', sources: ['web'], sharedSecret: 's', webhooks, outbox: { path: box } }
-  const sources = [{ id: 'web', writeKey: 'wk' }]
-  const config = configFile({ sources, destinations: [destination] })
+  const config = configFile({ sources: [{ id: 'web', writeKey: 'wk' }], destinations: [destination] })
   const { code, stderr } = await headrace(['collect', '0', '--config', config])
   expect(stderr).toMatch(/^headrace collect: destination "a": .*data\.mdb was not written by headrace/)
   expect(code).toBe(2)

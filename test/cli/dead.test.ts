@@ -85,8 +85,7 @@ it('shows each dead message of a client, and the next client sends what was put 
   const ls = await dead(path, 'ls')
   expect(ls.stdout).toMatch(/rejected .* track {4}m1 .*401/)
   expect(ls.stdout).toMatch(/rejected .* identify m2 .*401/)
-  const shown = await dead(path, 'show', '1', '--output', 'json')
-  expect(recordsOf(shown.stdout)).toMatchObject([
+  expect(recordsOf((await dead(path, 'show', '1', '--output', 'json')).stdout)).toMatchObject([
     { call: { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } } },
   ])
   const put = await dead(path, 'redrive', '--kind', 'track', '--yes')

@@ -31,12 +31,11 @@ const opened = async (args: ReadonlyArray<string>) => {
 
 it('verifies, prints, and ends after a number of requests', async () => {
   const { ended, post } = await opened(['--secret-env', 'SECRET', '--once', '4'])
-  const formatted = JSON.stringify(JSON.parse(body), null, 2)
   const statuses = [
     await post('/hook?token=hunter2', body, signatureOf(env.SECRET, body)),
     await post('/hook', body),
     await post('/hook', body, signatureOf('wrong horse', body)),
-    await post('/hook', formatted, signatureOf(env.SECRET, body)),
+    await post('/hook', JSON.stringify(JSON.parse(body), null, 2), signatureOf(env.SECRET, body)),
   ]
   expect(statuses).toEqual([200, 401, 401, 401])
   const { code, stdout, stderr } = await ended
@@ -152,8 +151,7 @@ it('--forward-to passes on bytes and signature, and answers as it is answered; n
   ])
   const spaced = ' {"type": "track"}\n'
   const signature = signatureOf(env.SECRET, spaced)
-  const args = ['--secret-env', 'SECRET', '--forward-to', `${url}to?key=1`]
-  const { post } = await opened(args)
+  const { post } = await opened(['--secret-env', 'SECRET', '--forward-to', `${url}to?key=1`])
   expect([await post('/', spaced, signature), await post('/', spaced, signature)]).toEqual([201, 503])
   expect([await post('/', spaced, 'forged'), received.length]).toEqual([401, 2])
   expect(received[0]).toMatchObject({ path: '/to?key=1', headers: { 'x-signature': signature } })

@@ -28,8 +28,7 @@ const snapshot = () => {
     const attempt = { _tag: 'Attempted', item, number: 1, startedAt: AT - 1_020 }
     tell({ ...attempt, sink: A, duration: 23, result: right({ sink: A, status: 200 }) })
     tell({ ...attempt, sink: B, duration: 180.4, result: n < 3 ? left(failure) : right({ sink: B }) })
-    const sink = n < 4 ? A : B
-    if (n < 5) tell({ _tag: 'Ended', outcome: delivered(item, 1, { sink }) })
+    if (n < 5) tell({ _tag: 'Ended', outcome: delivered(item, 1, { sink: n < 4 ? A : B }) })
     else tell({ _tag: 'Waiting', item, attempts: 1, failure, delay: 2_234, because: 'x' })
   }
   tell({ _tag: 'Ended', outcome: rejected({ id: 'm6', text: '' }, 1, failure) })

@@ -26,9 +26,8 @@ it('reports attempts, URLs that were skipped, and waits', () => {
   const at = { at: 0, from: 'test', item, sink: 'http://a/' }
   const attempt = { t: 'attempt', ...subject, url: 'http://a/' }
   const attempted = { _tag: 'Attempted', ...at, number: 2, startedAt: 0, duration: 3.6 } as const
-  const ok = right({ sink: 'http://a/', status: 200 })
   expect([
-    newsOf({ ...attempted, result: ok }, subjectOf),
+    newsOf({ ...attempted, result: right({ sink: 'http://a/', status: 200 }) }, subjectOf),
     newsOf({ ...attempted, result: left(retryable('timeout')) }, subjectOf),
     newsOf({ _tag: 'UrlSkipped', ...at, number: 1 }, subjectOf),
     newsOf({ _tag: 'Waiting', ...at, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),

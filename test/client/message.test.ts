@@ -117,8 +117,7 @@ describe('what a client refuses, before anything is queued', () => {
   ]
   it.each(faults)('%s', async (_, call, paths) => {
     const { client, sink, clock, told } = open({ size: 1 })
-    const answer = call(client)
-    expect(wrong(answer).toSorted()).toEqual(paths.toSorted())
+    expect(wrong(call(client)).toSorted()).toEqual(paths.toSorted())
     expect(client.track(event('next'))).toEqual({ _tag: 'Right', right: { id: 'next' } })
     await turn()
     expect(sink.calls.map(({ item }) => item.members.length)).toEqual([1])

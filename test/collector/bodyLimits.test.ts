@@ -87,8 +87,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
   })
 
   it('that is too long, without a length, is answered 413 before its end', async () => {
-    const world = await start(mount, { maxBatchBytes: 100 })
-    const line = await dial(world.port)
+    const line = await dial((await start(mount, { maxBatchBytes: 100 })).port)
     line.write(headOf(0).replace('Content-Length: 0', 'Transfer-Encoding: chunked'))
     for (let i = 0; i < 3; i++) line.write(`32\r\n${'x'.repeat(50)}\r\n`)
     expect(await line.until(answered)).toMatch(/^HTTP\/1.1 413 /)
@@ -125,8 +124,7 @@ describe('a body that is sent on after its answer', () => {
   })
 
   it('leaves the connection usable', async () => {
-    const world = await start('listener')
-    const line = await dial(world.port)
+    const line = await dial((await start('listener')).port)
     line.write(headOf(600_000))
     expect(await line.until(answered)).toMatch(/^HTTP\/1.1 413 /)
     line.write('x'.repeat(600_000) + headOf(body.length) + body)

@@ -28,8 +28,7 @@ const openFolders = (
 
 const failing = async () => {
   let code = 503
-  const receiver = await receiverOf(() => ({ do: 'status', code }))
-  return { ...receiver, heal: (): void => void (code = 200) }
+  return { ...(await receiverOf(() => ({ do: 'status', code }))), heal: (): void => void (code = 200) }
 }
 
 it('each destination has its own folder, and goes on after a restart', async () => {

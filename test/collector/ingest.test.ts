@@ -88,8 +88,7 @@ describe('a message', () => {
     const empty = { properties: {}, context: {} }
     const made = { version: 1, type: 'track', ...own, ...empty, timestamp: NOW, messageId: 'made' }
     expect(await sent('/v1/track', { ...own, ...nulls })).toEqual([made])
-    const setting = start()
-    const answer = await post(setting, '/v1/track', { userId: null, event: 'e' })
+    const answer = await post(start(), '/v1/track', { userId: null, event: 'e' })
     expect(answer).toMatchObject({ ok: false, okEvents: 0 })
   })
 
@@ -182,8 +181,7 @@ const message = fc
     const ids = { type, messageId: 'm', userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
     const of = (text: string) => ({ ...ids, ...beside, [key]: key === 'name' ? text : { Own: { text } } })
     const bytes = (text: string): number => Buffer.byteLength(JSON.stringify(of(text)))
-    const most = Math.floor((LIMIT + off - bytes('')) / (bytes(fill) - bytes('')))
-    const text = fill.repeat(most)
+    const text = fill.repeat(Math.floor((LIMIT + off - bytes('')) / (bytes(fill) - bytes(''))))
     return of(text + 'x'.repeat(LIMIT + off - bytes(text)))
   })
 

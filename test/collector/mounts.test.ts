@@ -94,8 +94,7 @@ describe('mounted in a framework', () => {
           reply.hijack()
           listener(Object.assign(request.raw, { body: request.body }), reply.raw)
         })
-        const url = await app.listen({ port: 0, host: '127.0.0.1' })
-        return { url, port: 0, close: () => app.close() }
+        return { url: await app.listen({ port: 0, host: '127.0.0.1' }), port: 0, close: () => app.close() }
       },
       // Its parser does not decompress.
       400,

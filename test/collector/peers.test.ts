@@ -26,11 +26,10 @@ const start = async () => {
 
 const when = new Date('2024-02-29T12:00:00.123Z')
 const context = { ip: '203.0.113.9' }
-const home = { name: 'Home', category: 'Docs', properties: { path: '/', title: 'Grüße' } }
 const calls = {
   identify: { userId: 'u1', traits: { plan: 'pro', nested: { list: [1, null] } } },
   track: { userId: 'u1', event: 'Order Completed', properties: { total: 12.5 } },
-  page: { userId: 'u1', ...home },
+  page: { userId: 'u1', name: 'Home', category: 'Docs', properties: { path: '/', title: 'Grüße' } },
   screen: { anonymousId: 'a1', name: 'Main' },
   group: { userId: 'u1', groupId: 'g1', traits: { seats: 3 } },
   alias: { previousId: 'a1', userId: 'u1' },

@@ -23,8 +23,7 @@ describe("H1 a batch's own context and integrations", () => {
     ['context', '{"zero":-0}', 200, ''],
   ])('%s %.20s are answered %i', async (key, defaults, status, reason) => {
     const { collector, sink } = open()
-    const body = filled(PAGE, `{"${key}":${defaults},"batch":[`)
-    const answer = await ask(collector, '/v1/batch', body)
+    const answer = await ask(collector, '/v1/batch', filled(PAGE, `{"${key}":${defaults},"batch":[`))
     expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(reason)])
     expect(sink.items().length > 0).toBe(status === 200)
   })

@@ -62,8 +62,7 @@ describe('update of a collector', () => {
   })
 
   it('changes sources, write keys and connections', async () => {
-    const sink = memory()
-    const all = { name: 'All of it', sources: ['web', 'app'], sink }
+    const all = { name: 'All of it', sources: ['web', 'app'], sink: memory() }
     const collector = open({ sources: [web, app], destinations: [all] })
     const post = async (key: string): Promise<number> => {
       const body = { userId: 'u', event: 'Seen' }

@@ -166,8 +166,7 @@ it('an attempt that outlives its deadline is reported with the time', async () =
 })
 
 it('send answers NotStored if newId throws: nothing is wrong with the call', async () => {
-  const newId = throwing('no ids today')
-  const { destination } = open([() => ({ verdict: yes })], { newId })
+  const { destination } = open([() => ({ verdict: yes })], { newId: throwing('no ids today') })
   const { messageId, ...without } = track('m1')
   expect(await destination.send(without)).toMatchObject({ left: { _tag: 'NotStored', input: without } })
   expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')

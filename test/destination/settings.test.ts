@@ -17,8 +17,7 @@ const pathsOf = (input: unknown): ReadonlyArray<string> => pathsIn(decodeSetting
 describe('decodeSettings', () => {
   it('takes what the source describes', () => {
     const other = { url: 'http://b.example:8080/x?y=1', headers: { 'X-Team': 'blue' }, secret: 'own' }
-    const settings = { sharedSecret: 'correct horse', webhooks: [{ url }, other] }
-    expect(decodeSettings(settings)._tag).toBe('Right')
+    expect(decodeSettings({ sharedSecret: 'correct horse', webhooks: [{ url }, other] })._tag).toBe('Right')
   })
 
   it.each<[unknown, ReadonlyArray<string>]>([

@@ -88,8 +88,7 @@ describe('a secret that is a function', () => {
   it('is asked at each attempt, by a destination and by a webhook', async () => {
     const receiver = await receive([status(503)])
     let asked = 0
-    const secret = (): string => `secret ${++asked}`
-    const { destination } = open({ ...to(receiver), sharedSecret: secret })
+    const { destination } = open({ ...to(receiver), sharedSecret: (): string => `secret ${++asked}` })
     await destination.send(track(1))
     await destination.idle()
     expect(receiver.received.map((each, at) => isSignedBy(`secret ${at + 1}`, each))).toEqual([true, true])

@@ -16,12 +16,9 @@ export const yes: Verdict = right({ sink: 'url', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))
 export const gone: Verdict = left(refused('status', { status: 410 }))
 
-export const track = (id: string, userId = 'u'): TrackCall => ({
-  type: 'track',
-  userId,
-  event: 'Seen',
-  messageId: id,
-})
+export const track = (id: string, userId = 'u'): TrackCall => {
+  return { type: 'track', userId, event: 'Seen', messageId: id }
+}
 
 type Urls = ReadonlyArray<Sink<Payload<Event>>>
 export const openOver = (urls: Urls, options: DestinationOptions = {}): OpenDestination => {

@@ -45,8 +45,7 @@ it('refuses more than 250,000 values', () => {
 })
 
 it('names at most 1,000 faults', () => {
-  const found = only({ list: new Array(5_000).fill(Number.NaN) })
-  expect(found).toHaveLength(1_000)
+  expect(only({ list: new Array(5_000).fill(Number.NaN) })).toHaveLength(1_000)
   // Only the part of a key that is shown is looked at.
   const key = 'k'.repeat(60)
   expect(only({ [`${key}"`]: Number.NaN })).toMatchObject([{ path: `properties.${key}…` }])

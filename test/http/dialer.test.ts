@@ -15,8 +15,7 @@ const dialTo = (url: string, { egress, lookup }: { egress?: Egress; lookup?: Loo
 
 const start = (dial: Dial) => {
   const answers: Array<Error | Socket> = []
-  const cancel = dial((error, socket) => answers.push(error ?? socket))
-  return { answers, cancel }
+  return { answers, cancel: dial((error, socket) => answers.push(error ?? socket)) }
 }
 
 const { receive, use } = closedAfterEach()

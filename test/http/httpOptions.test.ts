@@ -177,7 +177,6 @@ describe('TLS options (DE11)', () => {
   it('never have a key in their faults', () => {
     const key = valid.key
     const faults = faultsIn(tlsOption, { cert: client.cert, key, [key]: key })
-    const text = JSON.stringify(faults.map(({ message }) => message))
-    expect(text).not.toContain(key.split('\n')[1])
+    expect(JSON.stringify(faults.map(({ message }) => message))).not.toContain(key.split('\n')[1])
   })
 })

@@ -25,8 +25,7 @@ const sinkTo = (endpoint: string | URL, options?: IngestionOptions, key = KEY) =
 
 type Sent = Payload<unknown>
 const verdictOn = async (reply: Reply, payload: Sent = batch('a', 'b', 'c'), options?: IngestionOptions) => {
-  const server = await serve(() => reply)
-  const { verdicts, end } = await deliverOnce(sinkTo(server.origin, options), payload)
+  const { verdicts, end } = await deliverOnce(sinkTo((await serve(() => reply)).origin, options), payload)
   expect([verdicts.length, end]).toEqual([1, 'complete'])
   const [verdict] = verdicts
   if (verdict === undefined) throw new Error('no verdict')
@@ -108,8 +107,7 @@ describe('the endpoint', () => {
   it("is checked by the egress rules: 'public', and an allow list", async () => {
     const address = 'endpoint points to an address that is not allowed'
     expect(() => ingestion('http://127.0.0.1:9/', 'key', { egress: 'public' })).toThrow(address)
-    const receiver = await receive()
-    const sink = sinkTo(receiver.url, { egress: { to: 'public', allow: ['127.0.0.0/8'] } })
+    const sink = sinkTo((await receive()).url, { egress: { to: 'public', allow: ['127.0.0.0/8'] } })
     expect(await deliverOnce(sink, batch('a'))).toMatchObject({ verdicts: [{ _tag: 'Right' }] })
   })
 

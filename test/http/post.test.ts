@@ -42,8 +42,7 @@ const start = (client: Sink<Posting>, given: Given = {}) => {
       complete()
     },
   })
-  const cancel = (): void => subscription.unsubscribe()
-  return { events, cancel, completed, decided }
+  return { events, cancel: (): void => subscription.unsubscribe(), completed, decided }
 }
 
 describe('post', () => {

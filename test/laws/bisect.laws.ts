@@ -109,8 +109,7 @@ const play = (make: MakeBisect, world: World) => {
       error: () => heard.push({ at: clock.monotonic(), what: 'error' }),
     })
     clock.tick(LONG)
-    const calls = inner.calls.slice(begun)
-    attempts.push({ attempt, startedAt, heard, calls })
+    attempts.push({ attempt, startedAt, heard, calls: inner.calls.slice(begun) })
     const verdict = heard.find(({ what }) => what === 'next')?.verdict
     if (verdict?._tag === 'Right') break
     const failure = verdict?._tag === 'Left' ? verdict.left : retryable('defect', { detail: 'planted' })

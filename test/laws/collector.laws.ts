@@ -128,8 +128,7 @@ const play = async (create: CreateCollector, given: World) => {
     counts.push({ received, accepted, refused, unrouted, deletions, Invalid, TooLarge, Full, enabled })
     const sum = (of: (source: (typeof sources)[string]) => number) =>
       Object.values(sources).reduce((total, each) => total + of(each), 0)
-    const sums = [sum((each) => each.received), sum((each) => each.accepted + each.refused)]
-    same(sums, [received, received])
+    same([sum((each) => each.received), sum((each) => each.accepted + each.refused)], [received, received])
   }
   const closed = collector.close({ timeout: 0 })
   await clock.advance(100_000)
@@ -160,8 +159,7 @@ const model = (given: World) => {
   /** Whether there is room: without it all are refused, or those that find none become dead letters. */
   const store = (deliveries: ReadonlyArray<readonly [what: string, at: Target]>): boolean => {
     const lacksRoom = targets.some(({ name }) => {
-      const more = deliveries.filter(([, at]) => at.name === name).length
-      return (waiting.get(name) ?? 0) + more > maxCount
+      return (waiting.get(name) ?? 0) + deliveries.filter(([, at]) => at.name === name).length > maxCount
     })
     if (whenFull === 'refuse' && lacksRoom) return false
     // A target that takes everything makes room when the act is over.

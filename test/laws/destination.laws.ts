@@ -39,8 +39,7 @@ const sourceFails = false
 
 describe('a destination', () => registerLaws({ test }, pipelineLaws(through({}), { sourceFails })))
 
-const inOrder = through({ orderBy: (event) => event.userId ?? '' })
-const orderLaws = pipelineLaws(inOrder, { keyOf, sourceFails })
+const orderLaws = pipelineLaws(through({ orderBy: (event) => event.userId ?? '' }), { keyOf, sourceFails })
 describe('a destination in order', () => registerLaws({ test }, orderLaws))
 
 // What the published laws do not see.

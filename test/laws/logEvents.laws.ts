@@ -72,8 +72,7 @@ const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
         const how = answers.get(id)
         await Promise.resolve()
         if (how === 'refuse') return left(refused('status'))
-        const isBusy = how === 'busy' || (how === 'once' && number === 1)
-        return isBusy ? left(retryable('status')) : undefined
+        return how === 'busy' || (how === 'once' && number === 1) ? left(retryable('status')) : undefined
       })
     const onEvent = (event: LogEvent) => life.told.push(event)
     const options = { name, outbox: { path }, retry, onEvent, logger: false } as const
@@ -94,8 +93,7 @@ const play = async (steps: ReadonlyArray<Drawn<typeof step>>) => {
     else if (each.do === 'redrive') await now.made.redrive(() => true)
     else {
       await end()
-      const codec = { ...storedEvents, toText: () => 'no' }
-      const bad = lmdbOutbox({ path, codec })
+      const bad = lmdbOutbox({ path, codec: { ...storedEvents, toText: () => 'no' } })
       for (let more = each.corrupt; more > 0; more--)
         await bad.enqueue([{ id: 'x', items: [], text: '', byteLength: 0 } as unknown as Payload<Event>])
       await bad.close()

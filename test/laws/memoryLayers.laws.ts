@@ -12,8 +12,7 @@ import { hearing, notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
 
 export type MakeRateLimit = (perSecond: number, burst: number) => Layer
 
-const rate = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 }))
-const rates = fc.tuple(rate, steps)
+const rates = fc.tuple(fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 })), steps)
 
 export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
   law(

@@ -116,8 +116,7 @@ const play = async (makeRelay: MakeRelay, given: Drawn<typeof world>) => {
     samples.push({ totals: work.totals(), stored: store.entries().length, inFlight: busy })
   }
   const offer = async (item: number): Promise<void> => {
-    const answer = await work.offer(item)
-    if (answer._tag === 'Right') accepted++
+    if ((await work.offer(item))._tag === 'Right') accepted++
   }
   /** A store that crashed never answers. */
   const unanswered = (): void => undefined

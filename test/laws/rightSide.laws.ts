@@ -61,10 +61,9 @@ export interface RightSide {
 }
 
 const pending = async (): Promise<number> => 1
-const either = () => right(1)
 const unfit: ReadonlyArray<readonly [keyof RightSide, () => unknown]> = [
   ['mapRight', pending],
-  ['mapRight', either],
+  ['mapRight', () => right(1)],
   ['filterRight', pending],
   ['tapRight', pending],
   ['flatMapRight', pending],

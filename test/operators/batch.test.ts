@@ -10,12 +10,9 @@ import { jsonArrayFrame, type BatchPayload, type FixedFrame } from '../../src/ev
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { throwing } from '../support/check.ts'
 
-const payload = (text: string): EventPayload<string> => ({
-  id: `id of ${text}`,
-  items: [text],
-  text,
-  byteLength: Buffer.byteLength(text),
-})
+const payload = (text: string): EventPayload<string> => {
+  return { id: `id of ${text}`, items: [text], text, byteLength: Buffer.byteLength(text) }
+}
 
 const rail = (...texts: ReadonlyArray<string>) => from(texts.map((text) => right(payload(text))))
 

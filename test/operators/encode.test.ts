@@ -106,8 +106,7 @@ describe('refuses what JSON would bend, with its path', () => {
       readonly toJSON = (): string => '1 EUR'
     }
     const empty: ReadonlyArray<unknown> = [{}, Object.create(null), runInNewContext('({})')]
-    const body = [new Point(), new Money(), ...empty, new String('a')]
-    const [each] = await encoded(body)
+    const [each] = await encoded([new Point(), new Money(), ...empty, new String('a')])
     expect(each).toMatchObject(right({ text: '[{"x":3},"1 EUR",{},{},{},"a"]' }))
   })
 })

@@ -23,10 +23,9 @@ const said = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<strin
 it('lets in what is right, and sends left what is wrong, one for one', () =>
   new TestScheduler((seen, wanted) => expect(seen).toEqual(wanted)).run(({ cold, expectObservable }) => {
     const values = { a: 'a', x: 1, b: 'b' }
-    const wrong = left(invalid(1, [{ path: '', message: 'must be a string, not a number' }]))
     expectObservable(cold('-a-(xb)-|', values).pipe(validate(t.string))).toBe('-a-(xb)-|', {
       a: right('a'),
-      x: wrong,
+      x: left(invalid(1, [{ path: '', message: 'must be a string, not a number' }])),
       b: right('b'),
     })
     expectObservable(cold('-a-#', values).pipe(validate(t.string))).toBe('-a-#', { a: right('a') })

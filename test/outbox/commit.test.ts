@@ -70,8 +70,7 @@ describe('the group commit', () => {
 
   it('rejects all that finds no room, and counts nothing of it', async () => {
     const { commits, write } = opened(Array(9).fill('lost'))
-    const answers = await Promise.allSettled([write(1, true), write(2, false), write(4, false)])
-    for (const each of answers)
+    for (const each of await Promise.allSettled([write(1, true), write(2, false), write(4, false)]))
       expect(each).toMatchObject({ reason: { message: expect.stringContaining('ENOSPC') as string } })
     expect(commits.counters().waiting).toBe(0)
     await commits.end()

@@ -112,8 +112,7 @@ it('H6 H17: a flipped bit costs the store, which is refused, or its record', asy
       const outbox = opened.right
       // In turn: of two with one number, the second comes after the first.
       for (let left = 0; left < 3; left++) {
-        const entries = await outbox.lease(1e14, { count: 50, retries: 50 })
-        await outbox.ack(entries.map(yes))
+        await outbox.ack((await outbox.lease(1e14, { count: 50, retries: 50 })).map(yes))
       }
       // After the writes of corrupt records.
       await outbox.addDeadLetter('last', rejected('last', 1, refused('status')))
@@ -151,6 +150,5 @@ it('H5: a sound store is never refused, whatever was done with it', async () => 
     await outbox.close()
     rmSync(path, { recursive: true })
   })
-  const numRuns = sized({ short: 10, full: 100, long: 1_000 })
-  await fc.assert(property, { numRuns })
+  await fc.assert(property, { numRuns: sized({ short: 10, full: 100, long: 1_000 }) })
 })

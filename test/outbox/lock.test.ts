@@ -34,8 +34,7 @@ describe('the lock of a folder', () => {
     onTestFinished(() => void other.kill())
     const pid = other.pid ?? 0
     write(path, { pid, started: startOf(pid), since })
-    const refusal = lock(path, NOW)
-    expect(refusal).toMatchObject({
+    expect(lock(path, NOW)).toMatchObject({
       left: `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file(path)})`,
     })
     // The same number, and another process by now.

@@ -93,17 +93,15 @@ describe('the folder of a client', () => {
     const outbox = lmdbOutbox({ path: copyOf('client'), codec: storedMessages })
     const progress = { attempts: 2, lastFailure: { _tag: 'Retryable', reason: 'status', status: 503 } }
     const tried = { firstAttemptAt: FIRST.client, progress }
-    const retries = ['failed', 'failed too'].map((id) => ({ item: { id }, ...tried }))
     expect(await outbox.lease(Number.MAX_VALUE, { count: 9, retries: 9 })).toMatchObject([
-      ...retries,
+      ...['failed', 'failed too'].map((id) => ({ item: { id }, ...tried })),
       ...['held', 'new'].map((id) => ({ item: { id, items: ['track'] } })),
     ])
     await outbox.close()
   })
 
   it('is drained', async () => {
-    const receiver = await answering(200)
-    const client = open(receiver, WRITTEN + HOUR, copyOf('client'))
+    const client = open(await answering(200), WRITTEN + HOUR, copyOf('client'))
     const ended = textsOf(client.outcomes$, 4)
     expect(await client.flush()).toMatchObject({ accepted: 4, delivered: 4, waiting: 0 })
     const retries = ['Delivered failed 3', 'Delivered failed too 3']

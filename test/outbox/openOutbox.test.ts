@@ -88,8 +88,7 @@ test.each<readonly [what: string, factory: typeof early | (() => unknown), messa
   // Not every caller has types.
   const outbox = factory as never
   const message = `was not made${rest}`
-  const faults = [{ path: 'outbox', message }]
-  const error = errorWith({ name: 'ConfigError', faults })
+  const error = errorWith({ name: 'ConfigError', faults: [{ path: 'outbox', message }] })
   expect(() => createClient('key', { ...quiet, outbox })).toThrow(error)
   expect(() => webhookDestination(settings, { ...quiet, outbox })).toThrow(error)
   expect(() => createCollector(collectorSettings, { ...quiet, outbox: () => outbox })).toThrow(

@@ -418,11 +418,10 @@ describe('PostgreSQL', async () => {
     const { port, stop } = programs.pgbouncer === '' ? server : await startPgbouncer(server)
     const bounced = new pg.Pool({ connectionString: url.replace(/:\d+\//, `:${String(port)}/`) })
     const single = new pg.Pool({ connectionString: url, max: 1 })
-    const wrong = { ...systemClock, now: () => Date.now() + 600_000 }
     const ways: ReadonlyArray<readonly [Partial<PostgresOptions>, object]> = [
       [{ pool: bounced, listen: false, prepare: false }, {}],
       [{ pool: single }, {}],
-      [{}, { clock: wrong }],
+      [{}, { clock: { ...systemClock, now: () => Date.now() + 600_000 } }],
     ]
     const queue = `ways${String(++queues)}`
     const workers = await Promise.all(ways.map(([options, of]) => open({ queue, linger: 5, ...options }, of)))

@@ -106,8 +106,7 @@ describe('a step with a batch', () => {
     const progress = { lastFailure: partlyFailed([taken, no, left(held)]) }
     expect(afterBatch(always, held, last)).toMatchObject({ _tag: 'Wait', progress })
     const policy = both(exponential(), deadline(1))
-    const end = partlyFailed([taken, no, left(timeout)])
-    const failure = expired(2, SINCE, end, 'deadline')
+    const failure = expired(2, SINCE, partlyFailed([taken, no, left(timeout)]), 'deadline')
     expect(afterBatch(policy, timeout, last)).toEqual({ _tag: 'Expired', attempts: 2, failure })
     const unknownKey = refused('status', { status: 401 })
     const rejected = partlyFailed([taken, no, left(unknownKey)])

@@ -6,13 +6,9 @@ import { checkExamples, type Fence } from '../support/examples.ts'
 
 const folder = fileURLToPath(new URL('../../docs/examples/', import.meta.url))
 const files = readdirSync(folder).filter((file) => file.endsWith('.ts'))
-const programs = files.map((file): Fence => ({
-  file,
-  line: 1,
-  language: 'ts',
-  flags: [],
-  text: readFileSync(folder + file, 'utf8'),
-}))
+const programs = files.map((file): Fence => {
+  return { file, line: 1, language: 'ts', flags: [], text: readFileSync(folder + file, 'utf8') }
+})
 
 describe('docs/examples', () => {
   // They run one after the other, each in a process of its own, so that no example sees what another one left.

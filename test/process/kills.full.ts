@@ -51,8 +51,7 @@ it(`a pipeline of operators, killed ${String(SIZE.kills)} times`, { timeout: LIM
 })
 
 it('a destination that acknowledges what it does not store is found out', { timeout: LIMIT }, async () => {
-  const path = `${diskFolder()}/outbox`
-  const begin = beginning('early', path)
+  const begin = beginning('early', `${diskFolder()}/outbox`)
   await expect(killed({ places: ['hook'], messages: 300, begin })).rejects.toThrow('missing: 15')
 })
 

@@ -242,8 +242,7 @@ type Kill = (life: Life, delivered: (count: number) => Promise<void>) => Promise
 /** Kills while the process starts (a third), when so much was delivered, and while it closes (a few). */
 const killPlan = (kills: number, deliveries: number, random: Random): ReadonlyArray<Kill> => {
   const early = Math.floor(kills / 3)
-  const counts = Array.from({ length: kills - early }, () => Math.ceil(random() * deliveries * 0.9))
-  const plan = counts
+  const plan = Array.from({ length: kills - early }, () => Math.ceil(random() * deliveries * 0.9))
     .sort((one, other) => one - other)
     .map((count, at): Kill => async ({ child }, delivered) => {
       await delivered(count)
@@ -265,8 +264,7 @@ export const killed = async (pipeline: Pipeline) => {
   const account = accountOf(names, places)
   const receiver = await openReceiver(account, random, holds)
   const told: Said[] = []
-  const hear = hearing(account, (said) => told.push(said))
-  const stage = { names, account, url: receiver.url, hear }
+  const stage = { names, account, url: receiver.url, hear: hearing(account, (said) => told.push(said)) }
   let life = 0
   for (const kill of killPlan(SIZE.kills, (messages - 1) * places.length, random)) {
     const current = begin(life++, stage)

@@ -11,9 +11,8 @@ test(`${String(EVENTS)} events end once each, and nothing stays open`, async () 
   const { stdout, stderr } = await runScript('soakProcess.js', args, '--expose-gc')
   console.log(stdout.trim())
   expect(stderr).toBe('')
-  const account = { accepted: EVENTS, delivered: EVENTS, rejected: 0, expired: 0, dropped: 0, waiting: 0 }
   expect(JSON.parse(stdout)).toMatchObject({
-    client: account,
+    client: { accepted: EVENTS, delivered: EVENTS, rejected: 0, expired: 0, dropped: 0, waiting: 0 },
     outcomes: { Delivered: EVENTS },
     // A batch whose answer was lost is sent again.
     hook: { waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 },

@@ -50,11 +50,9 @@ const versions = ['typescript-5.6', 'typescript-5.9', 'typescript']
 const exact = { module: 'nodenext', exactOptionalPropertyTypes: true } as const
 const compilers = versions.flatMap((typescript) =>
   (['nodenext', 'bundler'] as const).flatMap((module) =>
-    [false, true].map((exactOptionalPropertyTypes): Compiler => ({
-      typescript,
-      module,
-      exactOptionalPropertyTypes,
-    })),
+    [false, true].map((exactOptionalPropertyTypes): Compiler => {
+      return { typescript, module, exactOptionalPropertyTypes }
+    }),
   ),
 )
 

@@ -54,8 +54,7 @@ describe('fromStandard in validate', () => {
   it('names the way out for a schema that answers later, also with another kind of promise', () => {
     const later = z.string().refine(() => Promise.resolve(true))
     const validate = () => ({ then: () => undefined }) as never
-    const other = { '~standard': { version: 1, vendor: 'other', validate } } as const
-    for (const schema of [later, other]) {
+    for (const schema of [later, { '~standard': { version: 1, vendor: 'other', validate } } as const]) {
       const decoded = fromStandard<StandardSchema>(schema).decode('a')
       expect(decoded._tag === 'Left' && faultsOf(decoded.left)[0]?.message).toContain('later: use enrich')
     }
@@ -71,11 +70,9 @@ describe('fromStandard in validate', () => {
 
 describe('toStandard', () => {
   it('answers the value, or issues with their steps and no value', async () => {
-    const codec = t.type({ 'a b': t.array(t.type({ c: t.number })) })
-    const { validate: judge } = toStandard(codec)['~standard']
+    const { validate: judge } = toStandard(t.type({ 'a b': t.array(t.type({ c: t.number })) }))['~standard']
     expect(await judge({ 'a b': [{ c: 1 }] })).toEqual({ value: { 'a b': [{ c: 1 }] } })
-    const message = 'must be a number, not a string'
-    const issues = [{ message, path: ['a b', 1, 'c'] }]
+    const issues = [{ message: 'must be a number, not a string', path: ['a b', 1, 'c'] }]
     expect(await judge({ 'a b': [{ c: 1 }, { c: 'hunter2' }] })).toEqual({ issues })
     expect(await judge({})).toMatchObject({ issues: [{ path: ['a b'] }] })
     const throws = new t.Type('T', t.unknown.is, () => expect.fail('hunter2'), t.identity)

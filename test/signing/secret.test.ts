@@ -34,11 +34,10 @@ describe('a secret', () => {
   it('is in nothing that can be printed', () =>
     forAll(secretText, (secret) => {
       const known = secretOf(secret)
-      const payload = { ...payloadOf('{}'), signature: signatureOf(known, '{}') }
       const seen = [
         printed(known),
         printed(signerOf(known)),
-        printed(payload),
+        printed({ ...payloadOf('{}'), signature: signatureOf(known, '{}') }),
         inspect(secretFrom(secret), { depth: null, showHidden: true }),
         inspect(verifyRaw(known, '{}', signatureOf('other', '{}')), { depth: null, showHidden: true }),
       ].join('\n')

@@ -14,8 +14,7 @@ const picky = (clock: VirtualClock, isBad: (member: number) => boolean): Scripte
   scriptedSink({ clock, reply: ({ items }) => ({ verdict: items.some(isBad) ? BAD : TAKEN }) })
 
 test('a thousand bad ones are each sent alone, without a deep stack', () => {
-  const clock = virtualClock()
-  const inner = picky(clock, () => true)
+  const inner = picky(virtualClock(), () => true)
   expect(hear(withBisection()(inner), batchOf(1_000)).told).toEqual([BAD, 'complete'])
   expect(inner.calls).toHaveLength(1_999)
 })

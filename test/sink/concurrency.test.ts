@@ -77,8 +77,7 @@ test('a waiting delivery that its own verdict cancels frees its place once', () 
 })
 
 test('1,000 may wait by default', () => {
-  const clock = virtualClock()
-  const inner = scriptedSink<number>({ clock, reply: () => ({}) })
+  const inner = scriptedSink<number>({ clock: virtualClock(), reply: () => ({}) })
   const limited = withConcurrency({ concurrency: 16 })(inner)
   const refusedItems: number[] = []
   for (let item = 0; item < 1_020; item++) {

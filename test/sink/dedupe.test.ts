@@ -54,9 +54,8 @@ it('siblings under one layer each get an item, and a layer around them too', () 
   })
   const siblings = [named('a'), named('b')]
   const told: string[] = []
-  const attempt = { ...onlyAttempt, clock }
   once(toAll(siblings.map((each) => once(each))))
-    .deliver('x', attempt)
+    .deliver('x', { ...onlyAttempt, clock })
     .subscribe((verdict) => told.push(verdict._tag))
   expect([told, siblings.map(({ calls }) => calls.length)]).toEqual([['Right'], [1, 1]])
 })

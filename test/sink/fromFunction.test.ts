@@ -119,9 +119,8 @@ describe('a sink that was closed', () => {
     await made.close({ timeout: 0 })
     const events: LogEvent[] = []
     const ends: unknown[] = []
-    const onEvent = (event: LogEvent): unknown => events.push(event)
     const done = of(payloadOf('1'), payloadOf('2'))
-      .pipe(lift(), deliver(made, { clock, onEvent }))
+      .pipe(lift(), deliver(made, { clock, onEvent: (event: LogEvent): unknown => events.push(event) }))
       .subscribe((end) => ends.push(end))
     await clock.advance(5 * 3_600_000)
     done.unsubscribe()

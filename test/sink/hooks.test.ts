@@ -22,8 +22,7 @@ const withHeaders =
   (headersOf: (item: unknown, attempt: Attempt) => Headers): Layer =>
   (sink) =>
     makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      const headers = headersOf(item, attempt)
-      return subscribe(item, { ...attempt, headers }, observer)
+      return subscribe(item, { ...attempt, headers: headersOf(item, attempt) }, observer)
     })
 
 /** Sends the number of the attempt, and the trace of the event, or of each member of a batch. */
@@ -66,8 +65,7 @@ describe('a layer of a destination', () => {
   it('cannot take the place of a header of the request, and is told so', async () => {
     const receiver = await receiverOf()
     const wrong = { 'X-Team': 'b', Host: 'x', 'X-Bad': 'ä', 'X-Twice': '1', 'x-twice': '2', 'a b': '3' }
-    const layer = withHeaders(() => wrong)
-    const { made, told } = destination([receiver.url], { layer })
+    const { made, told } = destination([receiver.url], { layer: withHeaders(() => wrong) })
     await made.send(sold('m1'))
     await made.idle()
     expect(headersAt(receiver, 'x-team')).toEqual(['a'])
@@ -143,10 +141,9 @@ describe('meta', () => {
   it('of a collector gets the headers of the request, and from says whose the events are', async () => {
     const receiver = await receiverOf()
     const told: LogEvent[] = []
-    const webhooks = [{ url: receiver.url }]
     const settings = {
       sources: [{ id: 'web', writeKey: 'wk' }],
-      destinations: [{ name: 'CRM', sources: ['web'], webhooks }],
+      destinations: [{ name: 'CRM', sources: ['web'], webhooks: [{ url: receiver.url }] }],
     }
     const collector = createCollector(settings, {
       ...{ logger: false, onEvent: (each) => told.push(each), layer: tracing },
@@ -175,8 +172,7 @@ describe('meta', () => {
     await made.send(sold('m1'))
     await made.idle()
     expect(headersAt(receiver, 'x-trace')).toEqual(['none'])
-    const defect = { from: 'destination', where: 'meta' }
-    expect(told.find(({ _tag }) => _tag === 'Defect')).toMatchObject(defect)
+    expect(told.find(({ _tag }) => _tag === 'Defect')).toMatchObject({ from: 'destination', where: 'meta' })
   })
 
   it('of exactly 1,024 bytes is kept, as a record does', async () => {

@@ -9,8 +9,7 @@ it('holds items in order, up to its limit', () => {
   const verdicts: Verdict[] = []
   for (const item of ['a', 'b', 'c']) sink.deliver(item, onlyAttempt).subscribe((one) => verdicts.push(one))
   const taken = right({ sink: 'kept' })
-  const full = left(refused('noRoom', { detail: 'it holds 2 items at most' }))
-  expect(verdicts).toEqual([taken, taken, full])
+  expect(verdicts).toEqual([taken, taken, left(refused('noRoom', { detail: 'it holds 2 items at most' }))])
   expect(sink.items()).toEqual(['a', 'b'])
 })
 

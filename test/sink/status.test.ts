@@ -58,8 +58,7 @@ describe('the verdict on an answer', () => {
   })
 })
 
-const DAY = 86_400_000
-const inADay = ['86400', new Date(virtualClock().now() + DAY).toUTCString()]
+const inADay = ['86400', new Date(virtualClock().now() + 86_400_000).toUTCString()]
 test.each(inADay)('DE2: a 429 with Retry-After %s is tried again after an hour', async (header) => {
   const clock = virtualClock()
   const quota: Misbehaviour = { do: 'status', code: 429, headers: { 'Retry-After': header } }

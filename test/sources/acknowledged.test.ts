@@ -111,8 +111,7 @@ describe('acknowledged', () => {
     await expect(all(acknowledged([4], answers, fails))).rejects.toThrow('pipeline')
     const full = { ...answers, window: 1, extend: () => oops('more'), extendEvery: 9_000 }
     const loses = map((each: object) => ({ ...each }))
-    const idle = acknowledged([5, 6], full, loses)
-    const subscription = idle.subscribe()
+    const subscription = acknowledged([5, 6], full, loses).subscribe()
     await turns()
     await clock.advance(10_000)
     subscription.unsubscribe()
@@ -163,11 +162,9 @@ it('splitRight gives the parts in order, validateRight the faults: marbles', () 
     const a: E.Either<string, string> = E.right('ab')
     const x: E.Either<string, never> = E.left('x')
     const skipped = E.left({ _tag: 'Skipped', item: '' })
-    const e = E.of<string, string>('')
-    const whole$ = cold<E.Either<string, string>>('a-----(xe)-|', { a, x, e })
+    const whole$ = cold<E.Either<string, string>>('a-----(xe)-|', { a, x, e: E.of<string, string>('') })
     const split$ = whole$.pipe(splitRight((text) => [...text]))
-    const parts = { a: E.right('a'), b: E.right('b'), x, s: skipped }
-    expectObservable(split$).toBe('(ab)--(xs)-|', parts)
+    expectObservable(split$).toBe('(ab)--(xs)-|', { a: E.right('a'), b: E.right('b'), x, s: skipped })
     const holes$ = whole$.pipe(splitRight(() => new Array<string>(2)))
     expectObservable(holes$).toBe('(hh)--(xhh)|', { h: E.right(undefined), x })
     const faults = [{ path: '', message: 'must be a string, not a number' }]

@@ -28,11 +28,9 @@ const roomOf = <Make>(
   lawsOf: (make: Make) => ReadonlyArray<Law>,
   broken: Readonly<Record<string, Broken<Make>>>,
 ): Room => {
-  const mutants = Object.entries(broken).map(([fault, { breaks, make }]): Mutant => ({
-    name: fault,
-    breaks,
-    laws: () => lawsOf(make),
-  }))
+  const mutants = Object.entries(broken).map(([fault, { breaks, make }]): Mutant => {
+    return { name: fault, breaks, laws: () => lawsOf(make) }
+  })
   return { name, laws: mutants[0]?.laws() ?? [], mutants }
 }
 

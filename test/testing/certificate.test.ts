@@ -67,7 +67,6 @@ test('a wrong certificate may come between answers, and after a refusal', async 
 test('what a receiver cannot play is said at once, with the way out', async () => {
   await expect(loopbackReceiver([{ do: 'dns' }])).rejects.toThrow(/scriptedNetwork/)
   await expect(loopbackReceiver([{ do: 'tls', kind: 'expired' }])).rejects.toThrow(/testCertificates/)
-  const receiver = await receiverOf(() => ({ do: 'dns' }))
-  const answer = await fetch(receiver.url)
+  const answer = await fetch((await receiverOf(() => ({ do: 'dns' }))).url)
   expect([answer.status, await answer.text()]).toEqual([500, 'a receiver cannot play dns at a request'])
 })

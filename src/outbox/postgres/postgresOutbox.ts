@@ -93,8 +93,7 @@ interface KeyedOffer<A> extends Offer<A> {
   readonly bookmark: Bookmark | undefined
 }
 
-const totalSize = (all: ReadonlyArray<{ readonly size: number }>): number =>
-  all.reduce((bytes, { size }) => bytes + size, 0)
+const totalSize = (all: ReadonlyArray<{ size: number }>) => all.reduce((bytes, { size }) => bytes + size, 0)
 
 /**
  * An outbox in PostgreSQL: the option `outbox` of a destination, a client or a collector, or with a codec one

@@ -50,9 +50,8 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           holds(batch.items.length > 0, 'a batch is empty')
           holds(batch.items.length <= (maxCount ?? Infinity), 'a batch has too many members')
           holds(bytes <= maxBytes, `a body has ${String(bytes)} bytes`)
-          const members = batch.members.map(({ id, items }) => [id, ...items])
           same(
-            members,
+            batch.members.map(({ id, items }) => [id, ...items]),
             batch.items.map((item) => [`m${String(item.n)}`, item]),
           )
           same([batch.byteLength, Buffer.byteLength(bodyOf(batch, 0))], [bytes, bytes])

@@ -154,12 +154,9 @@ export const brokenPolicies = brokenVersions<MakePolicy>()({
   },
 })
 
-export const signing = (change: Partial<Signing>): Signing => ({
-  sign: signatureOf,
-  verifyRaw,
-  verifyParsed,
-  ...change,
-})
+export const signing = (change: Partial<Signing>): Signing => {
+  return { sign: signatureOf, verifyRaw, verifyParsed, ...change }
+}
 
 /** Signers with one fault each. */
 export const brokenSigners = brokenVersions<Signing>()({

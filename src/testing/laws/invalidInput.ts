@@ -117,10 +117,8 @@ export const invalidBody: fc.Arbitrary<InvalidInput> = invalidFor(WireBody, {
 export const callStream = function* (seed: number, kinds: ReadonlyArray<Kind>, share: number) {
   const random = seededRandom(seed)
   const weight = Math.round(share * 1e6)
-  const calls = fc.oneof(
-    { weight: 1e6 - weight, arbitrary: trackingCallOf(...kinds) },
-    { weight, arbitrary: invalidCallOf(...kinds) },
-  )
+  const valid = { weight: 1e6 - weight, arbitrary: trackingCallOf(...kinds) }
+  const calls = fc.oneof(valid, { weight, arbitrary: invalidCallOf(...kinds) })
   for (let next = 0; ;)
     for (const each of fc.sample(calls, { numRuns: 500, seed: Math.floor(random() * 2 ** 31) }))
       yield 'call' in each ? { ...each.call, messageId: `gen-${String(seed)}-${String(next++)}` } : each.input

@@ -269,8 +269,7 @@ const playOutbox = async (
     bury: async ({ which }) => {
       await play({ do: 'nack', which, delay: 1, twice: false })
       await play({ do: 'pass', ms: 1 })
-      const all = { count: which.length, retries: which.length, retriesOnly: true }
-      await play({ do: 'lease', ...all })
+      await play({ do: 'lease', count: which.length, retries: which.length, retriesOnly: true })
       await steps.ack({ do: 'ack', which: leased.map((_, at) => at), how: 'Expired', twice: false })
     },
     addDeadLetter: async (each) => {

@@ -70,8 +70,7 @@ const moments = (fixed: Partial<AskedPolicy>) => {
     .map(({ drawn, retriesLeft, timeLeft, ...given }) => {
       const asked: AskedPolicy = { ...drawn, ...fixed }
       const before = Math.max(0, (asked.maxRetries ?? 12) - retriesLeft)
-      const elapsed = Math.max(0, (asked.within ?? 6) - timeLeft)
-      return { ...given, asked, before, elapsed }
+      return { ...given, asked, before, elapsed: Math.max(0, (asked.within ?? 6) - timeLeft) }
     })
 }
 

@@ -85,11 +85,7 @@ const playShared = async (
       },
     })
     const work = relay<number>({
-      sink,
-      outbox,
-      clock,
-      shape: one(maxInFlight),
-      random: () => 0.5,
+      ...{ sink, outbox, clock, shape: one(maxInFlight), random: () => 0.5 },
       retry: exponential({ base: 500 }),
       ended: ({ item }) => void ends.push({ item, relay: index }),
     })
@@ -178,9 +174,8 @@ export const sharedOutboxLaws = (
       statement: 'Without a crash an item has as many attempts as its sink needs, of any process.',
       check: ({ accepted, deliveries, crashed }, { items }) => {
         if (crashed.size > 0) return
-        const attempts = accepted.map((n) => deliveries.filter(({ item }) => item === n).length)
         same(
-          attempts,
+          accepted.map((n) => deliveries.filter(({ item }) => item === n).length),
           accepted.map((n) => (items[n]?.busy ?? 0) + 1),
         )
       },
