@@ -2,6 +2,7 @@ import diagnostics, { type Channel } from 'node:diagnostics_channel'
 import { constVoid } from '../core/either.ts'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
+import { kindOf } from '../core/json.ts'
 import { closed } from '../core/refusal.ts'
 import { channelName, debugListener, isDebugOn } from './debug.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
@@ -67,6 +68,8 @@ export const callSafely = <A>(
  * One listener made of several. Each receives every event. If one throws, or returns a promise that rejects,
  * the others receive that error as a `Defect`. Undefined ones are left out.
  *
+ * @throws TypeError for what is no function.
+ *
  * @example
  * import { allListeners } from 'headrace/log'
  *
@@ -77,6 +80,9 @@ export const callSafely = <A>(
  */
 export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Listener => {
   const all = given.flatMap((listener) => listener ?? [])
+  for (const each of all as ReadonlyArray<unknown>)
+    if (typeof each !== 'function')
+      throw new TypeError(`allListeners: a listener is a function, got ${kindOf(each)}: give its onEvent`)
   // One for each listener and not for each event: there are three or more events for every item.
   const safe = all.map((listener) => ({
     listener,

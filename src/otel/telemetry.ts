@@ -37,7 +37,7 @@ export interface Telemetry {
   /** Makes a span of a call, below that of the caller or else that of the headers. Answers its trace. */
   readonly meta: (
     event: unknown,
-    headers?: { readonly get: (name: string) => string | undefined },
+    headers?: { readonly get: (name: string) => string | null | undefined },
   ) => Readonly<Record<string, string>> | undefined
 }
 

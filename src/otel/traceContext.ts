@@ -19,12 +19,12 @@ export const toHeaders = (trace: SpanContext | undefined): Meta | undefined => {
 }
 
 /** The trace that headers name, by a function that reads them. */
-export const fromHeaders = (get: (name: string) => string | undefined): SpanContext | undefined => {
+export const fromHeaders = (get: (name: string) => string | null | undefined): SpanContext | undefined => {
   const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(get('traceparent') ?? '') ?? []
   const trace = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
   if (!isSpanContextValid(trace)) return undefined
   const state = get('tracestate')
-  return state === undefined ? trace : { ...trace, traceState: createTraceState(state) }
+  return state === undefined || state === null ? trace : { ...trace, traceState: createTraceState(state) }
 }
 
 /** Items of a batch. `items` of an event that waits is not read: it is parsed from its text at each look. */
