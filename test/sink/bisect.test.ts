@@ -1,6 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, expectTypeOf, test } from 'vitest'
-import { onlyAttempt, refused, withBisection, type Failure } from '../../src/index.ts'
+import {
+  onlyAttempt,
+  partlyFailed,
+  refused,
+  retryable,
+  withBisection,
+  type Failure,
+} from '../../src/index.ts'
 import type { BatchPayload, Payload, Sink, Verdict } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type ScriptedSink, type VirtualClock } from '../../src/testing/index.ts'
 import { batchOf } from '../support/batches.ts'
@@ -27,6 +34,13 @@ test('an empty batch, and a batch without open members, come to an end', () => {
   const { told } = hear(withBisection()(inner), batchOf(2), { ...onlyAttempt, lastFailure })
   expect(told).toEqual([left(lastFailure), 'complete'])
   expect(inner.calls).toHaveLength(1)
+})
+
+test('a member that was refused with its batch, and is held back in its part, was sent', () => {
+  const parts: Verdict[] = [BAD, left(partlyFailed([TAKEN, left(retryable('held'))])), TAKEN]
+  const reply = () => ({ verdict: parts.shift() ?? TAKEN })
+  const { told } = hear(withBisection()(scriptedSink({ clock: virtualClock(), reply })), batchOf(4))
+  expect(told[0]).toMatchObject({ left: { members: [TAKEN, left({ reason: 'halved' }), {}, {}] } })
 })
 
 test('a sink that takes any payload becomes one for batches', () => {
