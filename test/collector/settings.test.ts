@@ -113,6 +113,9 @@ describe('the options of a collector', () => {
     // Else events would wait in memory, and not in the folders that were meant.
     expect(optionPaths({ outbox: undefined })).toEqual(['outbox'])
     expect(optionPaths({ outbox: () => undefined })).toEqual(['destinations[0].outbox'])
+    const own = withDestination({ webhooks: [{ url: 'https://a.example/', headers: { 'X-Id': '1' } }] })
+    const at = 'destinations[0].webhooks[0].headers.X-Id'
+    expect(optionPaths({ messageIdHeader: 'X-Id' }, own)).toEqual([at])
   })
 
   it('are accepted if they are right', () => {

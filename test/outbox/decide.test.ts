@@ -32,7 +32,8 @@ it('what holds an item back is no attempt, and says nothing of how the last one 
       8,
       () => 0,
     )
-  expect(held(50)).toMatchObject({ attempts: 1, entry: { progress: failed }, wait: { due: 50 } })
+  const wait = { due: 50, progress: { lastFailure: { _tag: 'AllFailed' } } }
+  expect(held(50)).toMatchObject({ attempts: 1, entry: { progress: failed }, wait })
   expect(held(5_000)).toMatchObject({ outcome: { attempts: 1, failure: { because: 'deadline', ...failed } } })
 })
 
