@@ -4,7 +4,7 @@
  *
  * @module
  */
-export const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>headrace inspector</title>
+const text = `<!doctype html><html lang="en"><meta charset="utf-8"><title>headrace inspector</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
 <style>
 :root{color-scheme:light dark;--fg:#1b2230;--dim:#5c6778;--line:#dde2ea;--bg:#f6f7f9;--card:#fff;
@@ -202,3 +202,6 @@ $('part').onchange = () => { chosen = $('part').selectedIndex; draw() }
 follow().then(again, again)
 </script></html>
 `
+
+/** Its type is no literal, or the declaration would be the whole page once more. */
+export const page: string = text
