@@ -70,7 +70,8 @@ const openTarget = (
 /** The error of a destination whose outbox cannot be opened. */
 const withName = (name: string, at: number, error: unknown): unknown => {
   if (error instanceof ConfigError) {
-    const faults = error.faults.map((each) => ({ ...each, path: `destinations[${String(at)}].${each.path}` }))
+    const place = `destinations[${String(at)}]`
+    const faults = error.faults.map((each) => ({ ...each, path: `${place}${each.path && `.${each.path}`}` }))
     return Object.assign(new ConfigError('Invalid settings of a collector', faults), { cause: error.cause })
   }
   if (!(error instanceof OutboxError)) return error
