@@ -33,9 +33,7 @@ describe('allListeners', () => {
   it('ends when all listeners throw, and works without any', () => {
     allListeners(throws, throws, throws)(accepted)
     allListeners()(accepted)
-    expect(() => allListeners({ onEvent: throws } as never)).toThrow(
-      /a function, got an object: give its onEvent/,
-    )
+    expect(() => allListeners({ onEvent: throws } as never)).toThrow(/a function, got an object: give its/)
   })
 })
 

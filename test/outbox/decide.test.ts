@@ -1,9 +1,8 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import { EMPTY, lastValueFrom, of } from 'rxjs'
+import { left } from 'fp-ts/lib/Either.js'
+import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
-import { allFailed, refused } from '../../src/core/failure.ts'
-import { deliver, failover, firstSuccess, lift, retryable, sink, toAll } from '../../src/index.ts'
-import type { ObservableEither, Sink, Verdict } from '../../src/index.ts'
+import { allFailed } from '../../src/core/failure.ts'
+import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
 import { decide } from '../../src/outbox/decide.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
@@ -35,27 +34,6 @@ it('what holds an item back is no attempt, and says nothing of how the last one 
   const wait = { due: 50, progress: { lastFailure: { _tag: 'AllFailed' } } }
   expect(held(50)).toMatchObject({ attempts: 1, entry: { progress: failed }, wait })
   expect(held(5_000)).toMatchObject({ outcome: { attempts: 1, failure: { because: 'deadline', ...failed } } })
-})
-
-const answering = (name: string, ...verdicts: Verdict[]) =>
-  sink(name, async (_: string) => verdicts.shift() ?? right({ sink: name }))
-const refusing = () => answering('refusing', ...Array<Verdict>(9).fill(left(refused('status'))))
-
-it.each<[string, (held: Sink<string>) => Sink<string>]>([
-  ['firstSuccess, beside one that refused', (held) => firstSuccess([held, refusing()])],
-  ['failover, behind one that refused', (held) => failover([refusing(), held])],
-  ['toAll, beside one that took it', (held) => toAll([held, answering('taking')])],
-  ['one inside another', (held) => toAll([firstSuccess([held, refusing()])])],
-])('a sink that is held back uses up no attempt in %s', async (_, combined) => {
-  const clock = virtualClock()
-  const held = left(retryable('held'))
-  const retry = both(exponential({ base: 1 }), limitRetries(1))
-  const all = combined(answering('held', held, held, held))
-  const outcome$ = of('a').pipe(lift(), deliver(all, { clock, retry }))
-  expect(await clock.run(lastValueFrom(outcome$, { defaultValue: undefined }))).toMatchObject({
-    _tag: 'Delivered',
-    attempts: 2,
-  })
 })
 
 it.each([

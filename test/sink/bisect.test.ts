@@ -1,14 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, expectTypeOf, test } from 'vitest'
-import {
-  onlyAttempt,
-  partlyFailed,
-  refused,
-  retryable,
-  withBisection,
-  type Failure,
-} from '../../src/index.ts'
-import type { BatchPayload, Payload, Sink, Verdict } from '../../src/index.ts'
+import { onlyAttempt, partlyFailed, refused, retryable, withBisection } from '../../src/index.ts'
+import type { BatchPayload, Failure, Payload, Sink, Verdict } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type ScriptedSink, type VirtualClock } from '../../src/testing/index.ts'
 import { batchOf } from '../support/batches.ts'
 import { hear } from './deliverOnce.ts'

@@ -1,19 +1,8 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { lastValueFrom, of, take } from 'rxjs'
+import { take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import {
-  deliver,
-  failover,
-  firstSuccess,
-  lift,
-  makeLayer,
-  onlyAttempt,
-  sink,
-  toAll,
-} from '../../src/index.ts'
-import type { Sink, Verdict } from '../../src/index.ts'
+import { failover, firstSuccess, onlyAttempt, sink, toAll, type Sink, type Verdict } from '../../src/index.ts'
 import { refused, retryable, show } from '../../src/core/failure.ts'
-import { answer } from '../../src/sink/layer.ts'
 import { SHARED } from '../../src/sink/sink.ts'
 import { scriptedSink, virtualClock, type Reply, type ScriptedSink } from '../../src/testing/index.ts'
 
@@ -86,21 +75,6 @@ test('shares one verdict between items for which all sinks fail as before', () =
   expect(verdicts[3]).toMatchObject({
     left: { verdicts: [{ verdict: right({ sink: 'a', status: 201 }) }, {}] },
   })
-})
-
-test('who took it stays so while a gate around an inner combination holds back', async () => {
-  const clock = virtualClock()
-  const [a, busy] = [scripted('a', { verdict: taken }, clock), left(retryable('busy'))]
-  const inTurn = (name: string, ...verdicts: Verdict[]) => sink(name, () => verdicts.shift() ?? taken)
-  let asked = 0
-  const gated = makeLayer(toAll([a, inTurn('b', busy)]), (subscribe) => (item, attempt, observer) => {
-    if (++asked !== 2) return subscribe(item, attempt, observer)
-    return answer(observer, left(retryable('held')))
-  })
-  const all = toAll([gated, inTurn('c', busy, busy)])
-  const outcome$ = of(1).pipe(lift(), deliver(all, { clock }))
-  expect(await clock.run(lastValueFrom(outcome$, { defaultValue: undefined }))).toMatchObject({ attempts: 3 })
-  expect(a.calls).toHaveLength(1)
 })
 
 test.each([
