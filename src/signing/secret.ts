@@ -144,11 +144,14 @@ export const askFor = <A>(ask: () => A): A => {
 
 /** The signer of an attempt. The last one is kept, so equal answers of a function share one. */
 export const signerSource = (source: SecretSource): (() => Signer) => {
-  const ask = typeof source === 'function' ? source : () => source
-  let last: Secret | string | undefined = typeof source === 'function' ? undefined : source
-  let signer = last === undefined ? undefined : signerOf(last)
+  if (typeof source !== 'function') {
+    const fixed = signerOf(source)
+    return () => fixed
+  }
+  let last: Secret | string | undefined
+  let signer: Signer | undefined
   return () => {
-    const secret = askFor(ask)
+    const secret = askFor(source)
     if (signer !== undefined && secret === last) return signer
     signer = signerOf(secret)
     last = secret
