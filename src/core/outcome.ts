@@ -7,8 +7,10 @@
 
 import type { Observable } from 'rxjs'
 import type { Either, Left, Right } from './either.ts'
+import { ignoreRejection, isPromiseLike } from './awaitable.ts'
 import { isRecord, kindOf } from './json.ts'
 import type { ExpiredFailure, Failure, Receipt } from './failure.ts'
+import { UnfitAnswer } from './refusal.ts'
 
 /** The answer of a destination or a client for an accepted call. */
 export interface Accepted {
@@ -171,6 +173,19 @@ export const isEither = (value: unknown): value is Either<unknown, unknown> =>
 export const assertEither = (operator: string, each: unknown): void => {
   if (isEither(each)) return
   throw new TypeError(`${operator}: expected an Either, got ${kindOf(each)}: put validate() or lift() first`)
+}
+
+/** A promise would go on as the item: nothing waits for it. */
+export const notPromise = <B>(answer: B): B => {
+  ignoreRejection(answer)
+  if (isPromiseLike(answer)) throw new UnfitAnswer('answered a promise: use enrich, which waits for it')
+  return answer
+}
+
+/** An Either would go on as the item, also if it is a left. */
+export const notEither = <B>(answer: B): B => {
+  if (isEither(answer)) throw new UnfitAnswer('answered an Either: use flatMapRight')
+  return answer
 }
 
 /** A stream whose left side is ended items. Operators work on the right side and pass the left. */

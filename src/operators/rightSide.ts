@@ -5,13 +5,12 @@
  */
 import { concatMap, map, Observable, tap, type OperatorFunction } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
-import { ignoreRejection, isPromiseLike } from '../core/awaitable.ts'
 import { answerOn, carry, divided, withAnswer } from '../core/carry.ts'
 import { systemClock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { kindOf } from '../core/json.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { assertEither, isEither, skipped } from '../core/outcome.ts'
+import { assertEither, isEither, notEither, notPromise, skipped } from '../core/outcome.ts'
 import type { EitherSource, ObservableEither, Skipped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { UnfitAnswer, threw, type Threw } from '../core/refusal.ts'
@@ -22,19 +21,6 @@ type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L
 
 const functionOf = <F extends (...given: never[]) => unknown>(operator: string, given: F): F =>
   checkOptions(`argument of ${operator}`, func<F>(), given)
-
-/** A promise would go on as the item: nothing waits for it. */
-const notPromise = <B>(answer: B): B => {
-  ignoreRejection(answer)
-  if (isPromiseLike(answer)) throw new UnfitAnswer('answered a promise: use enrich, which waits for it')
-  return answer
-}
-
-/** An Either would go on as the item, also if it is a left. */
-const notEither = <B>(answer: B): B => {
-  if (isEither(answer)) throw new UnfitAnswer('answered an Either: use flatMapRight')
-  return answer
-}
 
 const overRight =
   <A, B, More>(operator: string, change: (item: A) => Either<More, B>): OnRight<A, B, More | Threw> =>

@@ -1,13 +1,13 @@
 /** `headrace/sources/acknowledged`: messages of a broker, each answered once. @module */
 import { concatMap, defer, Observable, Subject, Subscription, type OperatorFunction } from 'rxjs'
 import { constVoid, right, type Either } from '../core/either.ts'
-import { ignoreRejection, isPromiseLike, whenAnswered } from '../core/awaitable.ts'
+import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { checkOptions, clockOption, func } from '../core/options.ts'
 import { optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
-import { abandoned, isEither, type Abandoned } from '../core/outcome.ts'
-import { UnfitAnswer, threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
+import { abandoned, notEither, notPromise, type Abandoned } from '../core/outcome.ts'
+import { threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
 import { listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { pull } from './pull.ts'
@@ -83,14 +83,6 @@ const noAnswerFor = (unanswered: number, unsettled: number): string =>
   `no message was answered for 10 s; ${String(unsettled)} calls of ack, nak or reject have not settled, ` +
   `${String(unanswered)} messages wait for such a call: an answer hangs, the sink is slow or down, ${LOST}`
 
-/** An item that nothing would wait for, or whose left would be delivered, costs its message only. */
-const checkedItem = <T>(item: T): T => {
-  ignoreRejection(item)
-  if (isPromiseLike(item)) throw new UnfitAnswer('answered a promise: use enrich in the pipeline')
-  if (isEither(item)) throw new UnfitAnswer('answered an Either: answer the item, and use flatMapRight')
-  return item
-}
-
 /**
  * Feeds a pipeline with the messages of a broker, and answers each message once: when everything that was
  * made of it has ended or, with a durable outbox, is stored. Of several parts (`splitRight`) the worst end
@@ -143,10 +135,15 @@ export const acknowledged = <M, T, R>(
         let unsettled = 0
         let hasEnded = false
         let finish: (() => void) | undefined
-        const mark = () => ({ at: clock.now(), from: 'acknowledged' })
         const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
         const defect = (where: string, error: unknown): void =>
-          report({ _tag: 'Defect', ...mark(), where: `acknowledged: ${where}`, error })
+          report({
+            _tag: 'Defect',
+            at: clock.now(),
+            from: 'acknowledged',
+            where: `acknowledged: ${where}`,
+            error,
+          })
 
         const ask = (where: string, call: () => unknown, use: () => void): void => {
           // A thenable of the host may throw: a promise of it rejects.
@@ -195,7 +192,7 @@ export const acknowledged = <M, T, R>(
           if (open.size >= window) waiting.moved()
           let item: T
           try {
-            one.item = item = checkedItem(itemOf(message))
+            one.item = item = notEither(notPromise(itemOf(message)))
           } catch (error) {
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))
