@@ -21,7 +21,7 @@ import {
 } from '../core/failure.ts'
 import type { AllFailed, Cause, Failure, NotAll, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
-import { assertSink, makeSink, reporting } from './layer.ts'
+import { assertSink, deliveringBy, makeSink, reporting } from './layer.ts'
 import { reportedTo } from './observe.ts'
 import { nowOf, partOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
@@ -197,6 +197,7 @@ const combine = <A>(
     },
     (timeout, clock) => closeAll(sinks, timeout, clock),
   )
+  for (const inner of sinks) deliveringBy(inner, made)
   return reporting(made)
 }
 

@@ -36,9 +36,17 @@ export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.has(
 /** Whether the sink or one inside it reports its attempts, also those that are cancelled. */
 export const tellsCuts = (sink: Sink<never>): boolean => isReporting(sink) || wrapsReporter.has(sink.deliver)
 
+/** The gates around a sink and inside it, by its `deliver`. */
+const gatesIn = new WeakMap<object, ReadonlySet<unknown>>()
+const addGates = ({ deliver }: Sink<never>, gates: Iterable<unknown>): void => {
+  gatesIn.set(deliver, new Set([...(gatesIn.get(deliver) ?? []), ...gates]))
+}
+
 /** A sink that delivers by another one. */
 export const deliveringBy = <A>(inner: Sink<never>, sink: Sink<A>): Sink<A> => {
   if (tellsCuts(inner)) wrapsReporter.add(sink.deliver)
+  const gates = gatesIn.get(inner.deliver)
+  if (gates !== undefined) addGates(sink, gates)
   return sink
 }
 
@@ -254,8 +262,8 @@ const reportHeld = (sink: string, item: unknown, attempt: Attempt, held: Verdict
 /** A layer that may hold deliveries back. The sinks that it is put around share its gate. */
 export const gateLayer = (open: (now: () => number) => Gate): Layer => {
   const gateOf = perClock((clock) => open(steady(clock)))
-  return (sink) =>
-    makeLayer(sink, (subscribe, clock) => {
+  return (sink) => {
+    const made = makeLayer(sink, (subscribe, clock) => {
       const { holdBack, learn } = gateOf(clock)
       return (item, attempt, observer) => {
         const held = holdBack()
@@ -271,6 +279,14 @@ export const gateLayer = (open: (now: () => number) => Gate): Layer => {
         return subscribe(item, attempt, new WithNext(observer, onVerdict))
       }
     })
+    // The inner one would hold back what the outer one let through, for ever.
+    if (gatesIn.get(sink.deliver)?.has(gateOf))
+      throw new TypeError(
+        `the sink ${sink.name} has this very gate already: make one more, by withX(options)`,
+      )
+    addGates(made, [gateOf])
+    return made
+  }
 }
 
 /**

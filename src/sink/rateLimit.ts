@@ -29,6 +29,7 @@ const START_COST = 1_000
  * The limit belongs to the layer: all sinks inside one layer share it. It is held in memory and has no timer.
  *
  * @throws ConfigError if `perSecond` or `burst` is not a whole number of at least 1.
+ * The layer throws a TypeError if it is around the sink, or one inside, already.
  *
  * @example
  * import { sink, withRateLimit } from 'headrace'

@@ -36,6 +36,7 @@ const notBeforeOf = (failure: Failure): number => {
  * The gate belongs to the layer: all sinks inside one layer count as one receiver. It has no timer.
  *
  * @throws ConfigError if `maxDelay` is not a whole number from 0.
+ * The layer throws a TypeError if it is around the sink, or one inside, already.
  *
  * @example
  * import { withRetryAfterGate, sink } from 'headrace'

@@ -1,31 +1,36 @@
 import { expect, it } from 'vitest'
 import { earliestRetry } from '../../src/core/failure.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { onlyAttempt, withRateLimit } from '../../src/index.ts'
+import { onlyAttempt, toAll, withRateLimit, type RateLimitOptions } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
-it('spreads the moments that it gives out by the rate', () => {
+const asking = (options: RateLimitOptions) => {
   const clock = virtualClock({ start: 0 })
-  const limited = withRateLimit({ perSecond: 2, burst: 1 })(memory<number>())
-  const moments: unknown[] = []
-  for (const n of [1, 2, 3, 4])
-    limited.deliver(n, { ...onlyAttempt, clock }).subscribe((verdict) => {
-      moments.push(verdict._tag === 'Left' ? earliestRetry(verdict.left) : 'delivered')
-    })
-  expect(moments).toEqual(['delivered', 500, 1_000, 1_500])
-})
-
-it('counts moments that were given and never used no longer than until its bucket is full', () => {
-  const clock = virtualClock({ start: 0 })
-  const limited = withRateLimit({ perSecond: 1 })(memory<number>())
+  const limited = withRateLimit(options)(memory<number>())
   const moments: unknown[] = []
   const deliver = (n: number) =>
     limited.deliver(n, { ...onlyAttempt, clock }).subscribe((verdict) => {
       moments.push(verdict._tag === 'Left' ? earliestRetry(verdict.left) : 'delivered')
     })
+  return { clock, moments, deliver }
+}
+
+it('spreads the moments that it gives out by the rate', () => {
+  const { moments, deliver } = asking({ perSecond: 2, burst: 1 })
+  for (const n of [1, 2, 3, 4]) deliver(n)
+  expect(moments).toEqual(['delivered', 500, 1_000, 1_500])
+})
+
+it('counts moments that were given and never used no longer than until its bucket is full', () => {
+  const { clock, moments, deliver } = asking({ perSecond: 1 })
   for (let n = 0; n < 10; n++) deliver(n)
   clock.tick(5_000)
-  deliver(10)
-  deliver(11)
+  for (const n of [10, 11]) deliver(n)
   expect(moments.slice(9)).toEqual([9_000, 'delivered', 6_000])
+})
+
+it('may be around siblings, and not twice on one way', () => {
+  const limited = withRateLimit({ perSecond: 1 })
+  const both = toAll(['a', 'b'].map((name) => limited(memory<number>({ name }))))
+  expect(() => limited(both)).toThrow('the sink a & b has this very gate already')
 })
