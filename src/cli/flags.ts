@@ -36,8 +36,9 @@ export interface Place {
 export const placeOf = (given: ValuesOf<typeof place>): Place | undefined => {
   const { outbox, outboxEnv, queue, schema } = given
   const url = outboxEnv ?? outbox ?? ''
-  if (as.isPostgres(url) !== (queue !== undefined))
-    throw new as.UsageError('--queue and --outbox postgres://user@host/db belong together: give both')
+  const isQueue = queue !== undefined
+  if (as.isPostgres(url) !== isQueue || (schema !== 'headrace' && !isQueue))
+    throw new as.UsageError('--queue, --schema need --outbox postgres://user@host/db, which needs --queue')
   if (url === '') return undefined
   const at = outboxEnv === undefined ? `--outbox ${url}` : '--outbox-env NAME'
   if (queue === undefined) return { name: url, flags: at }
