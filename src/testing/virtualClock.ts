@@ -5,7 +5,7 @@ import { heap } from '../core/heap.ts'
 import { func, checkOptions, limit, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** The real one, taken before a test runner can replace it. */
-export const realImmediate = setImmediate
+export const [realImmediate, realTimeout] = [setImmediate, setTimeout]
 
 /** Where a virtual clock starts, and how many timers one call may run. */
 export interface VirtualClockOptions {

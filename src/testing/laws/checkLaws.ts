@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
 import { createContext, runInContext } from 'node:vm'
+import { config } from 'rxjs'
 import { right, valueOr } from '../../core/either.ts'
 import { systemClock, systemRandom } from '../../core/clock.ts'
 import { messageOf } from '../../core/failure.ts'
 import { checkOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
-import { realImmediate } from '../virtualClock.ts'
+import { realImmediate, realTimeout } from '../virtualClock.ts'
 import { silent, type Law, type Run } from './law.ts'
 
 /** How laws are checked. */
@@ -55,6 +56,23 @@ const playOnce = async (law: Law, input: unknown, run: Run): Promise<void> => {
     process.off('unhandledRejection', hear)
   }
   if (unhandled.length > 0) throw new Error(`a rejection was not handled: ${messageOf(unhandled[0])}`)
+}
+
+/** The real time in which RxJS throws the error of a stream that nothing handles. */
+const RXJS_DELAY = 5
+
+/** What nothing handles while a task runs: RxJS would throw it, and end the process. */
+const unhandledIn = async <T>(task: () => Promise<T>): Promise<readonly [T, ReadonlyArray<unknown>]> => {
+  const unhandled: unknown[] = []
+  const { onUnhandledError } = config
+  config.onUnhandledError = (error) => void unhandled.push(error)
+  try {
+    const answer = await task()
+    await new Promise((resolve) => realTimeout(resolve, RXJS_DELAY))
+    return [answer, unhandled]
+  } finally {
+    config.onUnhandledError = onUnhandledError
+  }
 }
 
 /** How the check of one law ended. */
@@ -129,13 +147,7 @@ const brokenReport = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   return { result: 'broken', counterexample: input, trace, text: lines.join('\n') } as const
 }
 
-/**
- * Checks one law, and answers how it ended, also if it is broken: tests of laws use it.
- *
- * @throws ConfigError (rejects) if an option is wrong
- */
-export const reportOf = async (law: Law, given: LawOptions = {}): Promise<LawReport> => {
-  const options = seeded(given)
+const checkLaw = async (law: Law, options: LawOptions): Promise<LawReport> => {
   const { runs, seed, path, timeout = 4_000 } = options
   /** When it was broken first. */
   let brokenAt = Infinity
@@ -175,6 +187,19 @@ export const reportOf = async (law: Law, given: LawOptions = {}): Promise<LawRep
   if (why === false) return { ...counts, ...end, result: 'kept', text: `${law.id} is kept` }
   const text = `${law.id} shows nothing: ${why}\n  law: ${law.statement}\n  seed: ${String(details.seed)}`
   return { ...counts, ...end, result: 'vacuous', text }
+}
+
+/**
+ * Checks one law, and answers how it ended, also if it is broken: tests of laws use it.
+ *
+ * @throws ConfigError (rejects) if an option is wrong
+ */
+export const reportOf = async (law: Law, options: LawOptions = {}): Promise<LawReport> => {
+  const [report, unhandled] = await unhandledIn(() => checkLaw(law, seeded(options)))
+  if (unhandled.length === 0 || report.result === 'broken') return report
+  const error = `${messageOf(unhandled[0])}: is there a subscribe without an error handler?`
+  const text = `${law.id} is broken: an error of a stream was not handled: ${error}`
+  return { ...report, result: 'broken', text }
 }
 
 const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArray<Law> => {

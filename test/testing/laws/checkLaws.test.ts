@@ -148,12 +148,20 @@ it('stops to make an input smaller when half of its time is over, and tells the 
   expect(performance.now() - startedAt).toBeLessThan(3_000)
 })
 
-it('a rejection that nothing handles is a finding, in a script without a runner', async () => {
+it.each([
+  ['rejection', "Promise.reject(new Error('lost'))", 'a rejection was not handled: lost'],
+  [
+    'error of a stream',
+    "throwError(() => 'lost').subscribe()",
+    'an error of a stream was not handled: lost: is',
+  ],
+])('a %s that nothing handles is a finding, in a script without a runner', async (_, fault, text) => {
   const script = `
+    import { throwError } from 'rxjs'
     import * as fc from 'fast-check'
     import { law, reportOf } from './dist/testing/laws/index.js'
-    const eager = law({ id: 'a/b', statement: 'c', input: fc.nat(), check: () => void Promise.reject(new Error('lost')) })
+    const eager = law({ id: 'a/b', statement: 'c', input: fc.nat(), check: () => void ${fault} })
     console.log((await reportOf(eager, { seed: 1 })).text)`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
-  expect(stdout).toContain('a/b is broken: a rejection was not handled: lost')
+  expect(stdout).toContain(`a/b is broken: ${text}`)
 })
