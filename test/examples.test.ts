@@ -21,7 +21,7 @@ const wrong: ReadonlyArray<readonly [text: string, fault: RegExp]> = [
 const planted = wrong.map(([text]): Fence => ({ file: 'planted', line: 1, language: 'ts', flags: [], text }))
 
 describe('what the docs show is true', () => {
-  const checked = checkExamples([...code, ...planted], 20_000)
+  const checked = checkExamples([...code, ...planted], 120_000)
 
   test('there are examples, and every fence is of a kind that is checked or is no code', () => {
     expect(code.length).toBeGreaterThan(30)
@@ -40,13 +40,13 @@ describe('what the docs show is true', () => {
   })
 
   test.each(consoles.map((fence) => [placeOf(fence), fence.text] as const))('%s', async (_, text) => {
-    expect(await checkCommands(text, 50_000)).toEqual([])
+    expect(await checkCommands(text, 240_000)).toEqual([])
   })
 
   test('a command that shows something else, or fails, is told', async () => {
-    expect(await checkCommands('$ echo a b | cat || headrace x\na …', 10_000)).toEqual([])
-    expect(await checkCommands('$ echo a b | cat || headrace x\nb', 10_000)).toHaveLength(1)
-    expect(await checkCommands('$ false && headrace x', 10_000)).toHaveLength(1)
+    expect(await checkCommands('$ echo a b | cat || headrace x\na …', 60_000)).toEqual([])
+    expect(await checkCommands('$ echo a b | cat || headrace x\nb', 60_000)).toHaveLength(1)
+    expect(await checkCommands('$ false && headrace x', 60_000)).toHaveLength(1)
   })
 })
 

@@ -1,6 +1,7 @@
 /** Commands over a real PostgreSQL. Left out if there is no server. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { newSchema } from '../support/servers.js'
 import { openSchema } from '../support/postgresWorld.ts'
 import { configFile, headrace, receiverOf, scratch, start, track } from './inProcess.ts'
@@ -62,18 +63,23 @@ describe('commands over PostgreSQL', async () => {
   })
 
   it('collects for each destination into a queue of its own, and says when it drains', async () => {
-    const webhooks = [{ url: (await receiverOf(() => ({ do: 'silence' }))).url }]
-    const destinations = ['a', 'b'].map((name) => ({ name, sources: ['web'], webhooks }))
+    const clock = virtualClock()
+    const answer = { do: 'status', code: 503, after: 1, headers: { 'Retry-After': '86400' } } as const
+    const busy = await receiverOf(() => answer, { clock })
+    const hooks = { sources: ['web'], webhooks: [{ url: busy.url }] }
+    const destinations = ['a', 'b'].map((name) => ({ name, ...hooks }))
     const file = configFile({ sources: [{ id: 'web', writeKey: 'wk' }], destinations })
-    const { says, signal, ended } = start(['collect', '0', '--config', file, ...at('c'), '--grace', '1s'])
+    const { says, signal, ended } = start(['collect', '0', '--config', file, ...at('c'), '--grace', '1h'])
     const endpoint = /http:\S+/.exec(await says(/\n/))?.[0] ?? ''
     const body = JSON.stringify({ writeKey: 'wk', batch: [{ type: 'track', userId: 'u1', event: 'Sold' }] })
     const headers = { 'Content-Type': 'application/json' }
     expect((await fetch(endpoint, { method: 'POST', headers, body })).status).toBe(200)
     const probe = async (path: string) => (await fetch(new URL(path, endpoint))).status
     expect([await probe('/healthz'), await probe('/readyz')]).toEqual([200, 200])
+    await busy.arrived(2)
     signal()
     expect([await probe('/healthz'), await probe('/readyz')]).toEqual([200, 503])
+    clock.tick(1)
     expect((await ended).code).toBe(7)
     expect([await waiting('c/a'), await waiting('c/b')]).toEqual([1, 1])
   })

@@ -96,7 +96,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
 })
 
 it('compressed bodies have a bound together, and one is always accepted', async () => {
-  const { collector, ids } = open({ maxUploadBytes: 1_100_000 })
+  const { collector, ids } = await start('handle', { maxUploadBytes: 1_100_000 })
   const send = (to: Collector, id: string): Promise<Response> =>
     ask(to, '/v1/batch', gzipSync(JSON.stringify({ batch: [track(id)] })), {
       Authorization: basic('wk:'),

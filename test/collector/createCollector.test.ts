@@ -54,7 +54,7 @@ it('if one folder is in use, the others are closed again', async () => {
   const holder = open('b')
   expect(() => open('a', 'b')).toThrow(OutboxError)
   await holder.close()
-  await vi.waitFor(() => open('a', 'b').close())
+  await vi.waitFor(() => open('a', 'b').close(), 20_000)
 })
 
 it('whenFull: refuse counts events that are still being written to the folder', async () => {

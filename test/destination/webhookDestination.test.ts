@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/event/index.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
+import { virtualClock } from '../../src/testing/index.ts'
 import { throwing } from '../support/check.ts'
 import { destinationsUnderTest, to, track } from './destinationsUnderTest.ts'
 
@@ -51,8 +52,11 @@ describe('webhookDestination', () => {
   })
 
   it('retries after a timeout, which is logged as an error once', async () => {
-    const opened = open(to(await receive([{ do: 'silence' }, { do: 'silence' }])), { timeout: 250 })
+    const clock = virtualClock()
+    const receiver = await receive([{ do: 'silence' }, { do: 'silence' }])
+    const opened = open(to(receiver), { timeout: 250, clock })
     await opened.destination.send(track(1))
+    for (const n of [1, 2]) await receiver.arrived(n).then(() => clock.advance(260))
     await opened.destination.idle()
     expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
     expect(opened.errors).toHaveLength(1)

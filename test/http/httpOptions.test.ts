@@ -48,9 +48,9 @@ describe('the URL of a receiver (DE11)', () => {
     [`http://a${'.'.repeat(1_000_000)}b/`, ['must have at most 8000 characters']],
     [`http://a${'.'.repeat(7_900)}b/`, ['must have a host of at most 253 characters']],
   ])('H4: bounds its length: %#', (url, messages) => {
-    const before = performance.now()
+    const before = process.cpuUsage()
     expect(targetFaults(url).map(({ message }) => message)).toEqual(messages)
-    expect(performance.now() - before).toBeLessThan(1_000)
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
   })
 
   it.each([

@@ -57,7 +57,7 @@ it('five silent name servers delay no other name, and occupy one thread (H4)', a
   const { asked, find } = world((name) => (name.startsWith('silent') ? no('ETIMEOUT')() : yes()))
   void find('silent0.example')
   // Each reads the file of hosts first, and these reads may end in another order.
-  await vi.waitUntil(() => asked.length > 0, { interval: 1 })
+  await vi.waitUntil(() => asked.length > 0, { interval: 1, timeout: 20_000 })
   const others = [1, 2, 3, 4].map((at) => find(`silent${String(at)}.example`))
   expect(await Promise.all(others)).toEqual(others.map(() => 'EAI_AGAIN'))
   expect(await find('a.example')).toBe('8.8.8.8/4,8.8.8.8/6')

@@ -114,7 +114,7 @@ const askedNoMore: World = {
 beforeAll(() => void (config.onUnhandledError = () => undefined))
 afterAll(() => void setTimeout(() => (config.onUnhandledError = null)))
 
-it('a part whose calls throw delivers what it accepted, once, and counts it', { timeout: 60_000 }, () =>
+it('a part whose calls throw delivers what it accepted, once, and counts it', () =>
   fc.assert(
     fc.asyncProperty(world, async (given) => {
       const { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft } =
@@ -129,5 +129,4 @@ it('a part whose calls throw delivers what it accepted, once, and counts it', { 
       expect(timersLeft).toEqual([])
     }),
     { numRuns: runs(3), examples: [[askedNoMore]] },
-  ),
-)
+  ))

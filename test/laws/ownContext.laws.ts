@@ -90,7 +90,7 @@ const play = async ({ part, callers, isSlowStore, redrives }: World) => {
 }
 
 describe('what a part does', () => {
-  it('sees the context in which the part was made, and no caller', { timeout: 60_000 }, () =>
+  it('sees the context in which the part was made, and no caller', () =>
     fc.assert(
       fc.asyncProperty(world, async (given) => {
         const seen = await play(given)
@@ -102,8 +102,7 @@ describe('what a part does', () => {
         expect(seen.filter((each) => each === 'sink: part').length).toBeGreaterThan(0)
       }),
       { numRuns: runs(1) },
-    ),
-  )
+    ))
 
   it('logs a call that is checked in the context of its caller', async () => {
     const seen: string[] = []

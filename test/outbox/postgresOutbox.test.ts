@@ -58,7 +58,7 @@ describe('PostgreSQL', async () => {
   const lease = async (outbox: Opened) => outbox.lease(0, ALL)
   const rows = async (sql: string, values: unknown[] = []): Promise<ReadonlyArray<Row>> =>
     (await pool.query<Row>(sql.replaceAll('headrace.', `${schema}.`), values)).rows
-  const eventually = (check: () => unknown) => expect.poll(check, { timeout: 20_000, interval: 20 })
+  const eventually = (check: () => unknown) => expect.poll(check, { interval: 20 })
 
   /** Each is done late by a worker that was ended by another; and the fence that keeps it from changing anything. */
   const LATE: ReadonlyArray<readonly [string, number, boolean, (a: Opened, of: Leased) => Promise<void>]> = [
@@ -175,9 +175,8 @@ describe('PostgreSQL', async () => {
     await outbox.nack(b ?? [])
     if (how === 'under way') leased = new Promise((resolve) => (answers = () => resolve(false)))
     const leasing = outbox.lease(Date.now(), ALL)
-    const isLeased = async () =>
-      (await rows('select from headrace.item where queue = $1 and worker > 0', [queue])).length
-    await eventually(isLeased).toBe(2)
+    const isLeased = () => rows('select from headrace.item where queue = $1 and worker > 0', [queue])
+    await eventually(isLeased).toHaveLength(2)
     const repeated = outbox.nack(a ?? [])
     if (leased === undefined) await repeated
     await rows('select pg_sleep(0.05)')
@@ -312,17 +311,13 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  const openMany = async (count: number, options: (n: number) => Partial<PostgresOptions>, of = {}) => {
+  const openMany = async (count: number, options: Some, of: Of = {}) => {
     const queue = `many${String(++queues)}`
-    const all = Array.from({ length: count }, (_, n) =>
-      open({ queue, linger: 5, leaseTime: 2_000, ...options(n) }, of),
-    )
+    const all = texts(count).map(() => open({ queue, linger: 5, leaseTime: 2_000, ...options }, of))
     return { queue, workers: await Promise.all(all) }
   }
-  const drained = async (
-    { queue, workers }: Awaited<ReturnType<typeof openMany>>,
-    feed: () => Promise<void> = () => Promise.resolve(),
-  ) => {
+  type Many = Awaited<ReturnType<typeof openMany>>
+  const drained = async ({ queue, workers }: Many, feed = () => Promise.resolve()) => {
     const seen: string[] = []
     const to = sink<string>('s', async (item) => {
       seen.push(item)
@@ -340,7 +335,7 @@ describe('PostgreSQL', async () => {
   const keyOf = (item: string): string | undefined => item.split(':')[0]
 
   test('three processes keep the order of each key', async () => {
-    const many = await openMany(3, () => ({}), { keyOf })
+    const many = await openMany(3, {}, { keyOf })
     for (const list of chunksOf(10)(texts(210))) await many.workers[0]?.enqueue(list)
     const seen = await drained(many)
     const byKey = (list: ReadonlyArray<string>) => groupBy((item: string) => keyOf(item) ?? '')([...list])
@@ -378,18 +373,15 @@ describe('PostgreSQL', async () => {
         where application_name = 'ended' and random() < 0.5`)
       },
     ],
-  ])('%s cost repeats, and no item', { timeout: 60_000 }, async (_, least, fault) => {
+  ])('%s cost repeats, and no item', async (_, least, fault) => {
     const server = Number(new URL(url).port)
     let isOpen = false
     const cutAfter = () => (isOpen && least > 0 ? 100 + Math.random() * 8_000 : Infinity)
     const proxy = await cuttingProxy(server, cutAfter)
-    const through = new pg.Pool({
-      connectionString: url.replace(String(server), String(proxy.port)),
-      max: 6,
-      application_name: 'ended',
-    })
+    const connectionString = url.replace(String(server), String(proxy.port))
+    const through = new pg.Pool({ connectionString, max: 6, application_name: 'ended' })
     through.on('error', () => undefined)
-    const many = await openMany(2, () => ({ pool: through }))
+    const many = await openMany(2, { pool: through })
     isOpen = true
     proxy.cutAll()
     const accepted: string[] = []
@@ -490,13 +482,9 @@ describe('PostgreSQL', async () => {
     await a.enqueue(['x'])
     const [entry] = await lease(a)
     const now = Date.now()
-    const retried = {
-      id: '1',
-      item: 'x',
-      firstAttemptAt: now - 5_000,
-      progress: { attempts: 1, lastFailure: refused('no') },
-    }
-    await a.nack([{ entry: { ...retried, id: entry?.id ?? '' }, due: now - 1_000 }])
+    const progress = { attempts: 1, lastFailure: refused('no') }
+    const retried = { id: entry?.id ?? '', item: 'x', firstAttemptAt: now - 5_000, progress }
+    await a.nack([{ entry: retried, due: now - 1_000 }])
     const b = await open({ queue }, { clock: { ...systemClock, now: () => Date.now() - 600_000 } })
     const [again] = await b.lease(0, ALL)
     expect(Math.abs((again?.firstAttemptAt ?? 0) - (now - 5_000 - 600_000))).toBeLessThan(2_000)

@@ -1,12 +1,11 @@
 /** Receivers that are not ours: they know nothing of headrace but the shape of a request. */
 import { spawn } from 'node:child_process'
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { onTestFinished } from 'vitest'
 import { served } from '../cli/inProcess.ts'
-import { listen } from '../support/http.ts'
+import { freePort } from '../support/servers.js'
 
 /** Express 5 with its JSON parser before it: it hashes the parsed body written anew, as the source describes. `found`: by type. */
 export const expressReceiver = async (secret: string) => {
@@ -31,9 +30,7 @@ export const documentedReceiver = async (
   secret: string,
   commandOf: (port: string) => ReadonlyArray<string>,
 ): Promise<string> => {
-  const { port: number, close } = await listen(createServer())
-  await close()
-  const port = String(number)
+  const port = String(await freePort())
   const [program = '', ...args] = commandOf(port)
   // A session of its own: `go run` starts another process.
   const child = spawn(program, args, {

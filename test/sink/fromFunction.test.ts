@@ -85,7 +85,7 @@ describe('the answer of an HTTP client', () => {
       const posting = sink('mine', () => post(receiver.url))
       const left = { _tag: 'Retryable', status: 503 }
       for (let n = 0; n < 3; n++) expect((await deliverOnce(posting, 1)).verdicts).toMatchObject([{ left }])
-      await expect.poll(receiver.connections, { timeout: 20_000 }).toBe(0)
+      await expect.poll(receiver.connections).toBe(0)
     },
   )
 

@@ -6,7 +6,7 @@ import { webhookDestination, type DestinationOptions } from '../../src/destinati
 import { makeLayer, type Attempt, type Layer } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { exponential } from '../../src/policy/index.ts'
-import type { Receiver } from '../../src/testing/index.ts'
+import { virtualClock, type Receiver } from '../../src/testing/index.ts'
 import { recordToEvent, toText } from '../../src/destination/record.ts'
 import { ask } from '../collector/kit.ts'
 import { newFolder } from '../support/folder.ts'
@@ -87,11 +87,14 @@ describe('a layer of a destination', () => {
           around.length > 1 ? subscribe(item, attempt, observer) : () => undefined,
       )
     }
-    const { made, told } = destination([a.url], { layer, timeout: 200 })
+    const clock = virtualClock()
+    const { made, told } = destination([a.url], { layer, clock, timeout: 200 })
     await made.send(sold('m1'))
-    while (!told.some(({ _tag }) => _tag === 'Attempted')) await new Promise((next) => setTimeout(next, 5))
+    await clock.advance(200)
     expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ result: { _tag: 'Left' } })
     made.update({ webhooks: [{ url: b.url }] })
+    // The retry. The time of its attempt stands still.
+    await clock.advance(5)
     await made.idle()
     expect([around, b.received.length, a.received.length]).toEqual([[a.url, b.url], 1, 0])
   })

@@ -68,7 +68,7 @@ describe('a law', () => {
     ['skips every input', { check: () => fc.pre(false) }, 0, /skipped \d+ inputs with fc\.pre/],
     ['filters all inputs away', { input: fc.nat().filter(() => false) }, 0, /lets nothing, or too little/],
     ['has a generator that throws', { input: thrower }, 0, /its generator failed: Error: planted/],
-  ])('that %s is vacuous', { timeout: 20_000 }, async (_, change, runs, text) => {
+  ])('that %s is vacuous', async (_, change, runs, text) => {
     const report = await reportOf(lessThan(2_000, change), { runs: 20 })
     expect(report).toMatchObject({ result: 'vacuous', runs, text: expect.stringMatching(text) })
   })
@@ -134,18 +134,20 @@ it('the laws of one registration share a seed, and the limit of the runner', asy
 })
 
 it('stops to make an input smaller when half of its time is over, and tells the finding', async () => {
+  let tries = 0
   const slow = law({
     id: 'number/slow',
     statement: 'It is slow.',
     input: fc.array(fc.nat(), { minLength: 500, maxLength: 1_000, size: 'max' }),
     check: async (all) => {
+      tries++
       await new Promise((resolve) => setTimeout(resolve, 5))
       holds(all.length < 500, 'too long')
     },
   })
-  const startedAt = performance.now()
   expect(await reportOf(slow, { seed: 1, timeout: 200 })).toMatchObject({ result: 'broken', runs: 1 })
-  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  // 100 ms have at most 20 of them, and fewer on a busy machine.
+  expect(tries).toBeLessThan(30)
 })
 
 it.each([

@@ -75,7 +75,7 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['close', unclosable, 'close({ timeout }) must answer a Promise'],
 ]
 
-it.each(mistakes)('sink/%s: %#', { timeout: 30_000 }, async (id, make, said) => {
+it.each(mistakes)('sink/%s: %#', async (id, make, said) => {
   const [law] = sinkLaws(make).filter((each) => each.id === `sink/${id}`)
   const report = law === undefined ? undefined : await reportOf(law, { runs: 100, seed: 1 })
   expect(report?.result).not.toBe('kept')
