@@ -9,9 +9,9 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
   let transactions = 0
   const meta = {
     get: (key: string) => (key === COUNTERS_KEY ? onDisk : undefined),
-    putSync: (_: string, text: string) => (onDisk = text),
+    put: (_: string, text: string) => (onDisk = text),
   }
-  const childTransaction = async (change: () => void): Promise<void> => {
+  const batch = async (change: () => void): Promise<void> => {
     const before = onDisk
     const how = fails[transactions++] ?? 'no'
     change()
@@ -23,7 +23,7 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
     commitError.catch(() => undefined)
     if (how !== 'no') throw Object.assign(new Error('Commit failed'), { commitError })
   }
-  const env = { childTransaction, resetReadTxn: () => undefined }
+  const env = { batch, resetReadTxn: () => undefined }
   // Of a store only these are used.
   const commits = groupCommit({ path: '/nowhere', env, meta } as unknown as Store, 5)
   const sizes = (): number => transactions
@@ -60,9 +60,8 @@ describe('the group commit', () => {
 
   it('refuses what is new when the disk is full, and writes what ends items one by one', async () => {
     const { commits, write, sizes } = opened(['no', 'lost'])
-    const first = write(16, true)
+    expect(await write(16, true)).toBe('written')
     const answers = await Promise.allSettled([write(1, true), write(2, false), write(4, false)])
-    expect(await first).toBe('written')
     const message = 'the outbox in /nowhere could not write (is its disk full?): ENOSPC'
     expect(answers).toMatchObject([{ reason: { message } }, { value: 'written' }, { value: 'written' }])
     expect([commits.counters().waiting, await write(8, true), sizes()]).toEqual([22, 'written', 5])

@@ -1,7 +1,9 @@
 /** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
 import { isRight } from 'fp-ts/lib/Either.js'
+import { execFile } from 'node:child_process'
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { messageOf } from '../../src/core/failure.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
@@ -49,6 +51,17 @@ describe('group commit', () => {
     expect(again.stats().waiting).toBe(100)
     await again.close()
   })
+})
+
+it('lets a process exit while it writes', async () => {
+  const script = `import { lmdbOutbox } from './dist/outbox/lmdb/index.js'
+    void lmdbOutbox({ path: process.argv[1] }).enqueue(['a'])
+    setTimeout(() => process.exit(3), process.argv[2])`
+  for (const wait of ['0', '1', '2']) {
+    const args = ['--input-type=module', '-e', script, newFolder(), wait]
+    const ended = promisify(execFile)(process.execPath, args, { timeout: 15_000, killSignal: 'SIGKILL' })
+    await expect(ended).rejects.toMatchObject({ code: 3 })
+  }
 })
 
 it('moves more dead letters than one transaction holds', async () => {

@@ -12,9 +12,19 @@ import { OutboxError } from './contract.ts'
 import { COUNTERS_KEY, NO_COUNTERS, RESERVED_SPACE, countersIn, roomInFile, roomOnDisk } from './store.ts'
 import type { Counts, Store } from './store.ts'
 
+/** The dead letters that a list has removed so far: reads do not see it before it is written. */
+export interface RemovedDead {
+  readonly keys: Set<number>
+  /** All up to this one made room. */
+  evictedTo: number
+}
+
+/** Puts and removes records. Nothing undoes them, so what may throw comes before the first of them. */
+type Apply<T> = (counters: Counts, removed: RemovedDead) => () => T
+
 interface Commit {
   readonly grows: boolean
-  readonly apply: (counters: Counts) => () => unknown
+  readonly apply: Apply<unknown>
 }
 
 type Done = Either<Error, unknown>
@@ -73,17 +83,23 @@ export const groupCommit = (store: Store, timeout?: number) => {
   const commit = async (take: () => ReadonlyArray<Commit>): Promise<Either<Error, ReadonlyArray<Done>>> => {
     if (hung !== undefined) return left(hung)
     const draft = { ...counters }
+    const removed = { keys: new Set<number>(), evictedTo: 0 }
     let applied: ReadonlyArray<Either<Error, () => unknown>> = []
     try {
-      // A child transaction, because only that is undone when something throws within.
-      const committed = env.childTransaction(() => {
-        let isTight: boolean | undefined
-        applied = take().map(({ grows, apply }) =>
-          grows && (isTight ??= isNearlyFull())
-            ? left(new OutboxError('noSpace', path, nearlyFull))
-            : right(apply(draft)),
-        )
-        if (applied.some(isRight)) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
+      // All that is asked in this turn is one list.
+      const list = await Promise.resolve().then(take)
+      let isTight: boolean | undefined
+      // No function that lmdb calls in its transaction: process.exit() would wait for that without end.
+      const committed = env.batch(() => {
+        applied = list.map(({ grows, apply }) => {
+          if (grows && (isTight ??= isNearlyFull())) return left(new OutboxError('noSpace', path, nearlyFull))
+          try {
+            return right(apply(draft, removed))
+          } catch (error) {
+            return left(new Error(`the outbox in ${path} could not write: ${messageOf(error)}`))
+          }
+        })
+        if (applied.some(isRight)) void meta.put(COUNTERS_KEY, JSON.stringify(draft))
       })
       await inTime(committed, constVoid, hangs)
       counters = draft
@@ -115,12 +131,12 @@ export const groupCommit = (store: Store, timeout?: number) => {
 
   return {
     /**
-     * Calls `apply` within the next transaction, and once more if that fails; it must not throw. The function
-     * that it returns runs after the sync, and its value answers the promise. `count`, `bytes`: the items
+     * Calls `apply` for the next transaction, and once more if that fails. The function that it returns runs
+     * after the sync, and its value answers the promise. `count`, `bytes`: the items
      * that it concerns. `grows`: the write is refused while the disk is nearly full, which leaves room for
      * writes that end items.
      */
-    write: <T>(count: number, grows: boolean, apply: (counters: Counts) => () => T, bytes = 0): Promise<T> =>
+    write: <T>(count: number, grows: boolean, apply: Apply<T>, bytes = 0): Promise<T> =>
       isEnded || hung !== undefined
         ? Promise.reject(hung ?? new Error(`the outbox in ${path} is closed`))
         : // Only this `apply` answers at its place.

@@ -10,11 +10,11 @@ import { isDead, type Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
 import { DEAD_PAGE, newEntry, type Ack, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
 import type { CorruptRecord, ItemCodec, LeaseLimits, Nack } from '../outbox.ts'
-import type { Commits } from './commit.ts'
+import type { Commits, RemovedDead } from './commit.ts'
 import { DEAD_CHUNK, aboutDead, aboutRetry, type Offer } from '../stored.ts'
 import { decodeDeadLetter, decodeEntry, encodeCorrupt, encodeRecord, rawOf, sizeIn } from './records.ts'
 import { withAbout } from './records.ts'
-import { APPEND, type Counts, type RetryKey, type Store } from './store.ts'
+import { append, type Counts, type RetryKey, type Store } from './store.ts'
 
 /** Where the record of a leased entry is. */
 interface Leased {
@@ -92,8 +92,8 @@ export const storedEntries = <A>(
     retryKey === undefined ? fresh.get(number) : retries.get(retryKey)
 
   const removeRecord = ({ number, retryKey }: Leased): void => {
-    if (retryKey === undefined) fresh.removeSync(number)
-    else retries.removeSync(retryKey)
+    if (retryKey === undefined) void fresh.remove(number)
+    else void retries.remove(retryKey)
   }
 
   /** An item leaves. Sizes may have fractions, so an empty store has 0 bytes by definition. */
@@ -103,15 +103,21 @@ export const storedEntries = <A>(
     counters.bytes = counters.waiting === 0 ? 0 : Math.max(0, counters.bytes - place.size)
   }
 
+  /** The dead letters that are there, and then those that a list adds. */
+  const oldestDead = function* ({ lastDead }: Counts, { keys, evictedTo }: RemovedDead) {
+    for (const key of dead.getKeys({ start: evictedTo + 1 })) if (!keys.has(key)) yield key
+    for (let key = Math.max(evictedTo, commits.counters().lastDead) + 1; key <= lastDead; key++) yield key
+  }
   /** Adds a dead letter. The oldest make room. */
-  const addDead = (counters: Counts, record: Buffer): void => {
-    dead.putSync(++counters.lastDead, record, APPEND)
+  const addDead = (counters: Counts, removed: RemovedDead, record: Buffer): void => {
+    append(dead, ++counters.lastDead, record)
     counters.dead++
     if (counters.dead <= keepDead) return
-    for (const oldest of [...dead.getKeys({ limit: counters.dead - keepDead })]) {
-      dead.removeSync(oldest)
-      counters.dead--
+    for (const oldest of oldestDead(counters, removed)) {
+      void dead.remove(oldest)
+      removed.evictedTo = oldest
       counters.evictedDeadLetters++
+      if (--counters.dead <= keepDead) break
     }
   }
 
@@ -121,9 +127,10 @@ export const storedEntries = <A>(
     // The size in a damaged record may be any number.
     const place = lease(number, retryKey, Math.min(sizeIn(copy), copy.length))
     place.isSettling = true
-    const ended = commits.write(1, false, (counters) => {
+    const ended = commits.write(1, false, (counters, removed) => {
+      const record = encodeCorrupt(copy, now())
       remove(counters, place)
-      addDead(counters, encodeCorrupt(copy, now()))
+      addDead(counters, removed, record)
       return () => {
         leased.delete(number)
         onCorrupt({ id: String(number), raw: rawOf(copy) })
@@ -171,11 +178,11 @@ export const storedEntries = <A>(
 
   /**
    * Writes changes of leased entries in one transaction. A late or repeated change of an entry is left out.
-   * `change` answers the key of an entry that waits for a retry.
+   * `change` reads and answers what writes, which answers the key of an entry that waits for a retry.
    */
   const settle = async <T extends { readonly entry: Entry<A> }>(
     list: ReadonlyArray<T>,
-    change: (counters: Counts, place: Leased, asked: T) => RetryKey | undefined,
+    change: (place: Leased, asked: T) => (counters: Counts, removed: RemovedDead) => RetryKey | undefined,
   ): Promise<void> => {
     const moves: Array<{ readonly place: Leased; readonly asked: T }> = []
     for (const asked of list) {
@@ -186,8 +193,9 @@ export const storedEntries = <A>(
     }
     if (moves.length === 0) return
     try {
-      await commits.write(moves.length, false, (counters) => {
-        const keys = moves.map(({ place, asked }) => change(counters, place, asked))
+      await commits.write(moves.length, false, (counters, removed) => {
+        const changes = moves.map(({ place, asked }) => change(place, asked))
+        const keys = changes.map((write) => write(counters, removed))
         return () => {
           for (const { place } of moves) leased.delete(place.number)
           for (const key of keys) {
@@ -216,8 +224,15 @@ export const storedEntries = <A>(
       const chosen = page.filter((each) => Number(each.id) <= last && matches(each))
       after = Number(page.at(-1)?.id ?? last)
       if (chosen.length === 0) continue
-      const changed = await commits.write(chosen.length, false, (counters) => {
-        const done = chosen.filter((each) => change(counters, each, Number(each.id)))
+      const changed = await commits.write(chosen.length, false, (counters, { keys, evictedTo }) => {
+        const isThere = (key: number) => key > evictedTo && !keys.has(key) && dead.doesExist(key)
+        const done = chosen.filter((each) => {
+          const key = Number(each.id)
+          if (!isThere(key) || !change(counters, each, key)) return false
+          keys.add(key)
+          void dead.remove(key)
+          return true
+        })
         counters.dead -= done.length
         return () => done
       })
@@ -239,14 +254,13 @@ export const storedEntries = <A>(
           if (record === undefined || each.reason === 'corrupt') return false
           const size = sizeIn(record)
           if (refusalOf(counters, each.entry.item, size) !== undefined) return false
-          dead.removeSync(key)
-          fresh.putSync(++counters.lastItem, withAbout(record, ''), APPEND)
+          append(fresh, ++counters.lastItem, withAbout(record, ''))
           counters.waiting++
           counters.bytes += size
           return true
         },
       ),
-    purge: async (matches) => (await changeDead(matches, (_, __, key) => dead.removeSync(key))).length,
+    purge: async (matches) => (await changeDead(matches, () => true)).length,
   }
 
   return {
@@ -265,7 +279,7 @@ export const storedEntries = <A>(
           const refusal = refusalOf(counters, item, size)
           if (refusal !== undefined) return left(refusal)
           const number = ++counters.lastItem
-          fresh.putSync(number, encodeRecord(size, text), APPEND)
+          append(fresh, number, encodeRecord(size, text))
           counters.waiting++
           counters.bytes += size
           const entry = newEntry(String(number), item)
@@ -318,28 +332,33 @@ export const storedEntries = <A>(
       retries.getRange({}).flatMap(({ key, value }) => [decodeEntry(codec, key[1], value) ?? []].flat()),
     nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
-      settle(list, (_, place, { entry, due }) => {
+      settle(list, (place, { entry, due }) => {
         const isFar = !(due <= now() + FAR_MS)
         const key: RetryKey = [isFar ? now() : Math.max(due, FIRST_KEY[0]), place.number]
         const record = recordOf(place)
-        if (record === undefined) return undefined
-        const tried = withAbout(record, aboutRetry(entry))
-        removeRecord(place)
-        retries.putSync(key, tried)
-        return key
+        const tried = record && withAbout(record, aboutRetry(entry))
+        return () => {
+          if (tried === undefined) return undefined
+          removeRecord(place)
+          void retries.put(key, tried)
+          return key
+        }
       }),
     ack: (list: ReadonlyArray<Ack<A>>): Promise<void> =>
-      settle(list, (counters, place, { entry, outcome }) => {
+      settle(list, (place, { entry, outcome }) => {
         const record = isDead(outcome) ? recordOf(place) : undefined
-        if (record !== undefined) addDead(counters, withAbout(record, aboutDead(entry, outcome, now())))
-        remove(counters, place)
-        return undefined
+        const ended = record && withAbout(record, aboutDead(entry, outcome, now()))
+        return (counters, removed) => {
+          if (ended !== undefined) addDead(counters, removed, ended)
+          remove(counters, place)
+          return undefined
+        }
       }),
     addDeadLetter: ({ item, size, text }: Offer<A>, outcome: Outcome<A>): Promise<void> =>
-      commits.write(1, true, (counters) => {
-        const record = encodeRecord(size, text)
+      commits.write(1, true, (counters, removed) => {
         const entry = newEntry(String(++counters.lastItem), item)
-        addDead(counters, withAbout(record, aboutDead(entry, outcome, now())))
+        const about = aboutDead(entry, outcome, now())
+        addDead(counters, removed, withAbout(encodeRecord(size, text), about))
         return () => undefined
       }),
     deadLetters,

@@ -69,7 +69,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const { commits, entries, bookmarks } = begun
   /** In a transaction, which is synced before the call that it serves is answered. */
   const put = ({ name, value }: Bookmark): (() => void) => {
-    bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
+    void bookmarks.put(keyOf(name), JSON.stringify([name, value]))
     return constVoid
   }
   let closing: Promise<void> | undefined

@@ -11,12 +11,6 @@ const SIZE_AT = 4
 const LENGTH_AT = 12
 const HEAD = 16
 
-/** The most UTF-8 bytes of one UTF-16 unit. */
-const BYTES_PER_UNIT = 3
-
-/** Memory for one record after the other: an allocation for each was measurable. */
-const writeBuffer = Buffer.allocUnsafeSlow(65_536)
-
 let crc32: ((bytes: DataView) => number) | undefined
 
 /** A DataView is the cheapest view of bytes to make (measured). */
@@ -32,11 +26,11 @@ const sealed = (bytes: Buffer, size: number, aboutLength: number): Buffer => {
   return bytes
 }
 
-/** The record of a new item. Store it at once: the next call may use the same memory. */
+/** The record of a new item. */
 export const encodeRecord = (size: number, text: string): Buffer => {
-  const fits = HEAD + text.length * BYTES_PER_UNIT <= writeBuffer.length
-  const bytes = fits ? writeBuffer : Buffer.allocUnsafe(HEAD + Buffer.byteLength(text))
-  return sealed(bytes.subarray(0, HEAD + bytes.write(text, HEAD)), size, 0)
+  const bytes = Buffer.allocUnsafe(HEAD + Buffer.byteLength(text))
+  bytes.write(text, HEAD)
+  return sealed(bytes, size, 0)
 }
 
 const join = (size: number, about: string, body: Buffer): Buffer => {

@@ -13,7 +13,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
-import { isLeft, valueOr } from '../../core/either.ts'
+import { constVoid, isLeft, valueOr } from '../../core/either.ts'
 import { codeOf, messageOf } from '../../core/failure.ts'
 import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'
@@ -43,8 +43,13 @@ const KIND_KEY = 'kind'
 const OWNER_KEY = 'owner'
 export const COUNTERS_KEY = 'counters'
 
-/** The key is larger than every other key: lmdb skips the search and fills its pages. */
-export const APPEND = { append: true } as const
+/** `put` is typed for versions alone; lmdb takes its options too. */
+const APPEND = { append: true } as never
+/** Adds a record behind all others: lmdb skips the search and fills its pages. */
+export const append = (tree: Lmdb.Database<Buffer, number>, key: number, record: Buffer): void => {
+  // A commit that fails rejects this promise too.
+  tree.put(key, record, APPEND).catch(constVoid)
+}
 
 /** The counters of a new store. Each transaction stores them, so opening a store counts nothing. */
 export const NO_COUNTERS = {
