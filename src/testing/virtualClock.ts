@@ -4,8 +4,8 @@ import type { Cancel, Clock, Random } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { func, checkOptions, limit, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 
-/** The real ones, taken before a test runner can replace it. */
-export const { setImmediate: realImmediate, setTimeout: realTimeout } = globalThis
+/** The real one, taken before a test runner can replace it. */
+export const realImmediate = setImmediate
 
 /** Where a virtual clock starts, and how many timers one call may run. */
 export interface VirtualClockOptions {

@@ -5,7 +5,7 @@ import { right, valueOr } from '../../core/either.ts'
 import { systemClock, systemRandom } from '../../core/clock.ts'
 import { messageOf } from '../../core/failure.ts'
 import { checkOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
-import { realImmediate, realTimeout } from '../virtualClock.ts'
+import { realImmediate } from '../virtualClock.ts'
 import { silent, type Law, type Run } from './law.ts'
 
 /** How laws are checked. */
@@ -58,8 +58,16 @@ const playOnce = async (law: Law, input: unknown, run: Run): Promise<void> => {
   if (unhandled.length > 0) throw new Error(`a rejection was not handled: ${messageOf(unhandled[0])}`)
 }
 
-/** The real time in which RxJS throws the error of a stream that nothing handles. */
+/** RxJS throws the error of a stream that nothing handles after a millisecond. */
 const RXJS_DELAY = 5
+const MAX_TURNS = 10_000
+
+/** Waits for RxJS without timers, because a test runner may have replaced them. */
+const rxjsDelay = async (): Promise<void> => {
+  const end = systemClock.monotonic() + RXJS_DELAY
+  for (let turn = 0; turn < MAX_TURNS && systemClock.monotonic() < end; turn++)
+    await new Promise((resolve) => realImmediate(resolve))
+}
 
 /** What nothing handles while a task runs: RxJS would throw it, and end the process. */
 const unhandledIn = async <T>(task: () => Promise<T>): Promise<readonly [T, ReadonlyArray<unknown>]> => {
@@ -68,7 +76,7 @@ const unhandledIn = async <T>(task: () => Promise<T>): Promise<readonly [T, Read
   config.onUnhandledError = (error) => void unhandled.push(error)
   try {
     const answer = await task()
-    await new Promise((resolve) => realTimeout(resolve, RXJS_DELAY))
+    await rxjsDelay()
     return [answer, unhandled]
   } finally {
     config.onUnhandledError = onUnhandledError
