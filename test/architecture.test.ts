@@ -147,6 +147,7 @@ const sharedNames = (files: Files): ReadonlyArray<string> => {
   return [...new Set(all.filter((name, at) => all.indexOf(name) < at))]
 }
 
+const SAYS_NOTHING = /\b(utils?|common|helpers?|misc|base|manager)\b/i
 const rules = {
   'a file imports its own room and those below it': (files: Files) =>
     importsOf(files).flatMap((each) => {
@@ -189,9 +190,7 @@ const rules = {
   'files are short and have telling names': (files: Files) =>
     Object.entries(files).flatMap(([path, text]) => [
       ...(text.split('\n').length - 1 > budget.file ? [`${path} is longer than ${budget.file} lines`] : []),
-      ...(/\b(utils?|common|helpers?|misc|base|manager)\b/i.test(path)
-        ? [`${path} has a name that says nothing`]
-        : []),
+      ...(SAYS_NOTHING.test(path) ? [`${path} has a name that says nothing`] : []),
     ]),
   'plain words': (files: Files) =>
     Object.entries(files).flatMap(([path, text]) =>

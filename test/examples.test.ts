@@ -106,9 +106,7 @@ describe('links between the pages', () => {
     return anchor !== undefined && !anchorsOf(target).includes(anchor)
   }
   const linksOf = (page: string): ReadonlyArray<string> =>
-    [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
-      .map(([, link = '']) => link)
-      .filter((link) => !/^[a-z]+:/.test(link))
+    [...proseOf(page).matchAll(/\]\((?![a-z]+:)([^)\s]+)\)/g)].map(([, link = '']) => link)
 
   test.each(pages)('%s', (page) => expect(linksOf(page).filter((link) => isDead(page, link))).toEqual([]))
 

@@ -113,9 +113,8 @@ export const unitsOf = ({ units: all }, name) => (typeof all === 'number' ? all 
 /** Plays each track, round after round, back and forth: a player, its case, the units, and where its figures go. */
 export const playRounds = async (plan, rounds, tracks) => {
   for (let round = -plan.warmUp; round < rounds; round++) {
-    for (const { player, name, units, figures } of plan.inOrder || round % 2 === 0
-      ? tracks
-      : [...tracks].reverse()) {
+    const ordered = plan.inOrder || round % 2 === 0 ? tracks : [...tracks].reverse()
+    for (const { player, name, units, figures } of ordered) {
       const figure = await player.play(name, units)
       if (round >= 0) figures.push(figure)
     }

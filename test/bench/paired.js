@@ -64,9 +64,8 @@ const inPairs = async (plan, cases, rounds) => {
     const { before, figure, each, ...cpu } = by('cpu')
     const times = `${before.toFixed(2)} -> ${figure.toFixed(2)} µs CPU`
     const user = `user ${ratioText(by('user'))}  [${by('user').each}]`
-    console.log(
-      `  ${`${plan.what ?? ''}${name}`.padEnd(42)} ${times.padEnd(24)} ${ratioText(cpu)}  [${each}]  ${user}`,
-    )
+    const what = `${plan.what ?? ''}${name}`
+    console.log(`  ${what.padEnd(42)} ${times.padEnd(24)} ${ratioText(cpu)}  [${each}]  ${user}`)
   }
 }
 
@@ -74,9 +73,8 @@ console.log(`${bench}: ${resolve(other)} -> this checkout`)
 const done = new Set()
 for (const plan of benches[0].plans ?? []) {
   const key = (name) => `${plan.what} ${name}`
-  const cases = plan.cases.filter(
-    (name) => OURS.test(name) && name.includes(values.case) && !done.has(key(name)),
-  )
+  const isChosen = (name) => OURS.test(name) && name.includes(values.case) && !done.has(key(name))
+  const cases = plan.cases.filter(isChosen)
   for (const name of cases) done.add(key(name))
   const known = cases.filter((name) => otherName(name) !== undefined)
   for (const name of cases) if (!known.includes(name)) console.log(`  the other checkout has no case ${name}`)

@@ -23,10 +23,8 @@ const sending =
     const caller = flags === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContext)
     return async (units) => {
       for (let sent = 0; sent < units; sent += WAVE) {
-        const some = Array.from(
-          { length: Math.min(WAVE, units - sent) },
-          (_, n) => events[(sent + n) % events.length],
-        )
+        const length = Math.min(WAVE, units - sent)
+        const some = Array.from({ length }, (_, n) => events[(sent + n) % events.length])
         await Promise.all(some.map((event) => context.with(caller, () => destination.send(event))))
         await destination.idle()
       }

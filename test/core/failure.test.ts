@@ -62,10 +62,9 @@ describe('carried', () => {
   })
 })
 
+const verdicts = [taken, no, later, left(partlyFailed([taken, no])), left(partlyFailed([later, no]))]
 it('isFinal: taken, or no part of the failure may pass', () =>
-  expect(
-    [taken, no, later, left(partlyFailed([taken, no])), left(partlyFailed([later, no]))].map(isFinal),
-  ).toEqual([true, true, false, true, false]))
+  expect(verdicts.map(isFinal)).toEqual([true, true, false, true, false]))
 
 class Hostile extends Error {
   override get message(): string {

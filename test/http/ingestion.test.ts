@@ -97,9 +97,8 @@ describe('the endpoint', () => {
     expect(server.requests.map((request) => request.path)).toEqual([path, path])
   })
 
-  it.each([
-    ...['ingest.example/v1/batch', 'localhost:7410', '//ingest.example', '', 'http://169.254.169.254/'],
-  ])('%j is refused', (endpoint) => {
+  const wrong = ['ingest.example/v1/batch', 'localhost:7410', '//ingest.example', '']
+  it.each([...wrong, 'http://169.254.169.254/'])('%j is refused', (endpoint) => {
     expect(() => ingestion(endpoint, 'key')).toThrow(ConfigError)
     expect(ingestionFaults({ endpoint, writeKey: 'key' })).toMatchObject([{ path: 'endpoint' }])
   })

@@ -45,13 +45,11 @@ describe('deliver', () => {
     const clock = virtualClock()
     const told: LogEvent[] = []
     const sink = scripted(clock, (_, { number }) => (number < 3 ? busy : yes))
-    const seen = record(
-      of(right('a')).pipe(deliver(sink, { clock, retry: exponential(), onEvent: (each) => told.push(each) })),
-    )
+    const onEvent = (each: LogEvent) => told.push(each)
+    const seen = record(of(right('a')).pipe(deliver(sink, { clock, retry: exponential(), onEvent })))
     clock.tick(60_000)
-    expect(sink.calls.map((call) => `${call.attempt.number} at ${call.startedAt}`)).toEqual([
-      ...['1 at 0', '2 at 1010', '3 at 3020'],
-    ])
+    const starts = sink.calls.map(({ attempt, startedAt }) => `${attempt.number} at ${startedAt}`)
+    expect(starts).toEqual(['1 at 0', '2 at 1010', '3 at 3020'])
     expect(seen.values).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
     const order = ['Accepted', 'Attempted', 'Waiting', 'Attempted', 'Waiting', 'Attempted', 'Ended']
     expect(told.map(({ _tag }) => _tag)).toEqual(order)
@@ -62,10 +60,7 @@ describe('deliver', () => {
   it('a hundred thousand items through a sink that answers at once neither overflow nor linger', () => {
     const clock = virtualClock()
     let calls = 0
-    const instant = sink('instant', (_item: number) => {
-      calls++
-      return yes
-    })
+    const instant = sink('instant', (_item: number) => (calls++, yes))
     const seen = record(from(Array(100_000).keys()).pipe(lift(), deliver(instant, { clock })))
     clock.tick(0)
     expect([calls, seen.values.length, seen.end]).toEqual([100_000, 100_000, 'complete'])
@@ -163,10 +158,8 @@ describe('a subscriber that acts inside next', () => {
   it('sends: every subscriber sees the outcomes in one order', () => {
     const clock = virtualClock()
     const items = new Subject<Either<never, string>>()
-    const sink = scriptedSink<string>({
-      clock,
-      reply: (item) => (item === 'first' ? { verdict: yes, after: 10 } : { verdict: yes }),
-    })
+    const reply = (item: string) => ({ verdict: yes, ...(item === 'first' && { after: 10 }) })
+    const sink = scriptedSink<string>({ clock, reply })
     const shared = new Subject<Ended>()
     const seen: string[] = []
     shared.pipe(take(1)).subscribe(() => items.next(right('second')))

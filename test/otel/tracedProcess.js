@@ -62,13 +62,8 @@ const chainsOf = (receivers) => {
     }),
   )
   const sends = exporter.getFinishedSpans().filter(({ name }) => name.startsWith('send'))
-  const attempts = sends.map(({ attributes }) =>
-    [
-      attributes['headrace.attempt'],
-      attributes['http.response.status_code'],
-      attributes['error.type'],
-    ].join(),
-  )
+  const names = ['headrace.attempt', 'http.response.status_code', 'error.type']
+  const attempts = sends.map(({ attributes }) => names.map((name) => attributes[name]).join())
   exporter.reset()
   return { chains: chains.sort(), attempts: attempts.sort() }
 }
@@ -106,9 +101,8 @@ const scenarios = {
     events.complete()
     await done
     const batches = new Subject()
-    const sent = lastValueFrom(
-      batches.pipe(lift(), written, batch({ maxCount: 2 }), deliver(sink, { onEvent })),
-    )
+    const outcomes = batches.pipe(lift(), written, batch({ maxCount: 2 }), deliver(sink, { onEvent }))
+    const sent = lastValueFrom(outcomes)
     await callers(2, async (event) => batches.next(event))
     batches.complete()
     await sent

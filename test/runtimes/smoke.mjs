@@ -19,10 +19,8 @@ const must = (fact) => {
 
 const sendBy = async (options) => {
   const { webhookDestination } = await import('headrace/destination')
-  const destination = webhookDestination(
-    { sharedSecret: 's', webhooks: [{ url }] },
-    { logger: false, ...options },
-  )
+  const settings = { sharedSecret: 's', webhooks: [{ url }] }
+  const destination = webhookDestination(settings, { logger: false, ...options })
   await destination.send(call)
   must((await destination.idle()).delivered === 1)
   await destination.close()

@@ -77,21 +77,13 @@ describe('a secret', () => {
     expect(verifyRaw(structuredClone({}) as Secret, '{}', signatureOf(secret, '{}'))._tag).toBe('Left')
   })
 
-  it.each([
+  it.each<readonly [unknown, RegExp | string]>([
     ['', 'must not be empty'],
-    [' x', /white space/],
-    ['x ', /white space/],
-    ['x\n', /white space/],
-    ['x\r\n', /white space/],
-    ['\ufeffx', /white space/],
+    ...[' x', 'x ', 'x\n', 'x\r\n', '\ufeffx'].map((text) => [text, /white space/] as const),
     ['x\ud800', /surrogate/],
     ['x\0', /control/],
     ['H13\u009bx', /control/],
-    [undefined, 'must be a string'],
-    [null, 'must be a string'],
-    [42, 'must be a string'],
-    [['x'], 'must be a string'],
-    [Buffer.from('x'), 'must be a string'],
+    ...[undefined, null, 42, ['x'], Buffer.from('x')].map((other) => [other, 'must be a string'] as const),
   ])('is refused: %j', (input, message) =>
     expect(secretFrom(input)).toEqual(left({ path: '', message: expect.stringMatching(message) as string })),
   )

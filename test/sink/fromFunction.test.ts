@@ -216,9 +216,7 @@ describe('the verdict of a handler', () => {
 
 test('the end of a delivery does not abort its signal', async () => {
   let signal: AbortSignal | undefined
-  const mine = sink('mine', async (_item: number, context) => {
-    signal = context.signal
-  })
+  const mine = sink('mine', async (_item: number, context) => void (signal = context.signal))
   await heard(mine)
   expect(signal?.aborted).toBe(false)
 })

@@ -83,6 +83,7 @@ const on5xx = (verdict: Verdict): MakeSink<SinkItem> =>
     isLeft(given) && 'status' in given.left && (given.left.status ?? 0) >= 500 ? verdict : given,
   )
 
+const duplicate: Verdict = right({ sink: 'network', duplicate: true })
 export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'each-subscription: starts before it is subscribed': changedSink((delivery) =>
     from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) })),
@@ -113,9 +114,7 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     }
     return sink('network', send, { timeout: 1_000 })
   },
-  'delivered-if-accepted: takes what it tries for a duplicate': on5xx(
-    right({ sink: 'network', duplicate: true }),
-  ),
+  'delivered-if-accepted: takes what it tries for a duplicate': on5xx(duplicate),
   'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
   'independent: gives up for ever after three failures': (world) => {
     let failures = 0

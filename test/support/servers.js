@@ -55,17 +55,12 @@ const kept = async (name, port, files, start, stop) => {
 
 export const startPostgres = async ({ syncs = false, settings = [] } = {}) => {
   const port = await freePort()
-  const own = [
-    `port=${port}`,
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    'max_connections=200',
-  ]
+  const own = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
   const sync = syncs ? [] : ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off']
   const bin = dirname(programs.initdb)
   const files = {
     ctl: `#!/bin/sh\nexec '${bin}/pg_ctl' -w -D data -l log "$@" >ctl.log\n`,
-    flags: [...own, ...sync, ...settings].map((setting) => `-c ${setting}`).join(' '),
+    flags: [`port=${port}`, ...own, ...sync, ...settings].map((setting) => `-c ${setting}`).join(' '),
   }
   const init = `'${programs.initdb}' -N -A trust -E UTF8 --locale=C -U postgres data >log`
   const start = `${init} && ./ctl -o "$(cat flags)" start`

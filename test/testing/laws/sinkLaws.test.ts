@@ -103,11 +103,9 @@ const known = changedSink((delivery) =>
 const statuses: StatusTable = [{ from: 409, to: 409, means: 'delivered' }, ...statusTable]
 describe('statuses of its own', () => registerLaws({ test: it }, sinkLaws(known, { statuses })))
 
+const made = untyped(withTimeout({ timeout: 9 }))
 const misused: ReadonlyArray<readonly [check: () => Promise<unknown>, said: string]> = [
-  [
-    async () => checkLaws(layerLaws(untyped(withTimeout({ timeout: 9 })))),
-    'give a function that answers the',
-  ],
+  [async () => checkLaws(layerLaws(made)), 'give a function that answers the'],
   [async () => checkLaws(pipelineLaws(untyped(() => undefined))), 'give an Observable back, got undefined'],
   [async () => registerLaws(untyped(it), sinkLaws(known)), 'give { test }: registerLaws({ test }, laws)'],
 ]
