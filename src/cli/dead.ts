@@ -11,7 +11,7 @@ import { placeOf, type OptionsOf, type Place } from './flags.ts'
 import { callIn, typeOf, type Stored } from './forward.ts'
 import { openPostgres } from './server.ts'
 import { UsageError } from './options.ts'
-import { endingOf, showCauses, toJson, whyNot } from './report.ts'
+import { endingOf, madeRoom, showCauses, toJson, whyNot } from './report.ts'
 import { FAULT, FINE, escapedJson, plain, type Paint, type Terminal } from './terminal.ts'
 
 type Letter = DeadLetter<Stored>
@@ -132,8 +132,8 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
       if (out.gone.aborted) return FINE
       if (output !== 'quiet') out.line(output === 'json' ? toJson(recordOf(each)) : deadLine(each, out.paint))
     }
-    const { dead, waiting, evictedDeadLetters: evicted = 0 } = store.stats()
-    const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
+    const { dead, waiting, evictedDeadLetters } = store.stats()
+    const removed = madeRoom(' · ', evictedDeadLetters)
     const all = `${String(count)} of ${String(dead)} dead letters`
     if (output !== 'json') err.line(`headrace: ${all}${removed} · ${String(waiting)} events wait`)
     return endOf(count, 'ls', err, reason)

@@ -21,7 +21,7 @@ import type { Place } from './flags.ts'
 import { assertWritable, markFromText, markToText, type Input, type Cursor } from './input.ts'
 import { UsageError, type OutputForm } from './options.ts'
 import { drawLive, drawProgress, drawStopping, outputOf } from './live.ts'
-import { endingOf, exitCodeOf, refusalReport, newsOf, showCauses } from './report.ts'
+import { endingOf, exitCodeOf, madeRoom, refusalReport, newsOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
 import { openPostgres } from './server.ts'
@@ -326,9 +326,10 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const readsOn = input.name !== undefined ? ', and reads on from here' : ''
   if (store && waiting > 0) note(`${String(waiting)} wait in ${place}: the same command sends them${readsOn}`)
   if (store && deadCount > 0) {
-    const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
-    const where = `in ${place}${damaged}: see headrace dead ls ${String(job.place?.flags)}`
-    note(`${String(deadCount)} dead letters are ${where}`)
+    const damaged = corrupt === 0 ? '' : `, ${counted(corrupt, 'damaged record')} among them`
+    const holds = `${place} holds ${String(store.stats().dead)}${madeRoom(', ', forgotten)}`
+    const see = `see headrace dead ls ${String(job.place?.flags)}`
+    note(`${counted(deadCount, 'new dead letter')}${damaged}; ${holds}: ${see}`)
   }
   if (failure !== '')
     note(`--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`)

@@ -7,6 +7,7 @@ import { messageOf, type Failure } from '../core/failure.ts'
 import type { Outcome, Totals } from '../core/outcome.ts'
 import { show, type Invalid, type Refusal } from '../core/refusal.ts'
 import type { UrlStats } from '../destination/destination.ts'
+import { counted } from '../log/debug.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
@@ -64,6 +65,10 @@ export const showSummary = (first: string, refused: number, totals: Totals): str
     .map(([end, count]) => `${end} ${String(count)}`)
   return [refused === 0 ? first : `${first} (${String(refused)} refused)`, ...ends].join(' · ')
 }
+
+/** Says how many dead letters made room for newer ones, after what comes before it. */
+export const madeRoom = (before: string, count = 0): string =>
+  count === 0 ? '' : `${before}${counted(count, 'older one')} removed to make room`
 
 /** The exit code that the outcomes lead to. */
 export const endCodeOf = ({ rejected, expired, dropped, abandoned, waiting }: Totals): number => {

@@ -109,7 +109,9 @@ it('knows records that cannot be read: lists and deletes them, and leaves them i
   const sent = await headrace(['send', '--outbox', path, '--to', receiver.url], { input: track('a') })
   expect([sent.code, sent.stderr]).toEqual([
     3,
-    expect.stringContaining(`1 dead letters are in ${path}, 1 of them damaged records: see headrace dead ls`),
+    expect.stringContaining(
+      `1 new dead letter, 1 damaged record among them; ${path} holds 1: see headrace dead ls`,
+    ),
   ])
 
   const ls = await dead(path, 'ls', '--reason', 'corrupt', '--output', 'json')
@@ -130,11 +132,13 @@ it('knows records that cannot be read: lists and deletes them, and leaves them i
   expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')
 })
 
-it('tells of dead letters that were removed to make room', async () => {
-  const { path } = await outboxWith([{}, {}, {}, {}, {}], 2)
-  expect((await dead(path, 'ls')).stderr).toBe(
-    'headrace: 2 of 2 dead letters · 3 older ones were removed to make room · 0 events wait\n',
-  )
+it('keeps as many as the application did, and tells of those that were removed to make room', async () => {
+  const { path, receiver } = await outboxWith([{}, {}, {}, {}, {}], 2)
+  const told = 'headrace: 2 of 2 dead letters · 3 older ones removed to make room · 0 events wait\n'
+  expect((await dead(path, 'ls')).stderr).toBe(told)
+  const sent = await headrace(['send', '--outbox', path, '--to', receiver.url], { input: track('a') })
+  const holds = `1 new dead letter; ${path} holds 2, 1 older one removed to make room: see`
+  expect(sent.stderr).toContain(holds)
 })
 
 it('writes nothing with --output quiet, and ends when the reader of stdout has gone', async () => {

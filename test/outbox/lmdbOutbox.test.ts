@@ -75,6 +75,19 @@ it('moves more dead letters than one transaction holds', async () => {
   await outbox.close()
 })
 
+it('keeps as many dead letters as it was last told', async () => {
+  const path = newFolder()
+  const kept: number[] = []
+  for (const options of [{ keepDead: 2 }, {}, { keepDead: 4 }, { keepDead: 3 }, {}]) {
+    const outbox = open(path, options)
+    await outbox.enqueue(some(4))
+    await outbox.ack((await all(outbox)).map(no))
+    kept.push(outbox.stats().dead)
+    await outbox.close()
+  }
+  expect(kept).toEqual([2, 2, 4, 3, 3])
+})
+
 describe('bookmarks', () => {
   it('are stored with their items or not at all', async () => {
     const path = newFolder()

@@ -28,7 +28,7 @@ describe('the lock of a folder', () => {
     expect([existsSync(file(path)), isRight(lock(path, NOW))]).toEqual([false, true])
   })
 
-  it('names another process that holds it', () => {
+  it('names another process that holds it, and is taken over from one that ended', () => {
     const path = newFolder()
     const other = spawn('sleep', ['60'])
     onTestFinished(() => void other.kill())
@@ -37,24 +37,27 @@ describe('the lock of a folder', () => {
     expect(lock(path, NOW)).toMatchObject({
       left: `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file(path)})`,
     })
-    // The same number, and another process by now.
-    write(path, { pid, started: '1', since })
-    expect(isRight(lock(path, NOW))).toBe(true)
-  })
-
-  it('of a process that ended is taken over', () => {
-    const path = newFolder()
-    write(path, { pid: spawnSync('true').pid, since })
-    expect([isRight(lock(path, NOW)), readdirSync(path)]).toEqual([true, ['headrace.lock']])
+    // The same number, and another process by now; then one that ended.
+    for (const ended of [
+      { pid, started: '1', since },
+      { pid: spawnSync('true').pid, since },
+    ]) {
+      write(path, ended)
+      expect([isRight(lock(path, NOW)), readdirSync(path)]).toEqual([true, ['headrace.lock']])
+    }
   })
 
   it('without a process in it is being written, or was left by a power failure', () => {
     const path = newFolder()
     for (const text of ['', '{}', 'null', '\0\0\0']) {
       write(path, text)
-      expect(lock(path, NOW)).toEqual({ _tag: 'Left', left: 'by a process that is starting: try again' })
-      utimesSync(file(path), NOW / 1_000 - 60, NOW / 1_000 - 60)
-      expect(isRight(lock(path, NOW))).toBe(true)
+      const left = `by a process that is starting: try again (if there is none, delete ${file(path)})`
+      expect(lock(path, NOW)).toEqual({ _tag: 'Left', left })
+      for (const time of [NOW / 1_000 - 60, NOW / 1_000 + 60]) {
+        write(path, text)
+        utimesSync(file(path), time, time)
+        expect(isRight(lock(path, NOW))).toBe(true)
+      }
     }
   })
 

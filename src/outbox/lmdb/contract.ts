@@ -24,7 +24,10 @@ export interface LmdbOutboxOptions<A> {
   readonly maxCount?: number
   /** How many bytes may wait, as the codec counts them; default 8,589,934,592 (8 GiB). */
   readonly maxBytes?: number
-  /** How many dead letters are kept; the oldest make room and are counted. 0 keeps none. Default 100,000. */
+  /**
+   * How many dead letters are kept; the oldest make room and are counted. 0 keeps none. The folder keeps the
+   * bound too. Default the last one that it was given, or 100,000.
+   */
   readonly keepDead?: number
   /**
    * The owner of the outbox, in a word that is no secret: a folder with items of another owner is not opened.

@@ -11,7 +11,7 @@ import { OutboxError, type LmdbOutbox, type LmdbOutboxOptions, type OutboxFault 
 import { offerOf } from '../stored.ts'
 import { storedEntries } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
-import { openStore } from './store.ts'
+import { openStore, type Store } from './store.ts'
 
 /** The key of a bookmark, because a name may be longer than a key of lmdb, and may be no UTF-8. */
 const keyOf = (name: string): string => nodeCrypto().hash('sha256', JSON.stringify(name), 'hex')
@@ -23,11 +23,21 @@ const outboxOptions = strict({
   item: optional(methods<t.Type<unknown>>('an io-ts codec', 'encode', 'decode')),
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
-  keepDead: withDefault(wholeNumber('items', 0), 100_000),
+  keepDead: optional(wholeNumber('items', 0)),
   owner: optional(text),
   clock: optional(clockOption),
   onCorrupt: optional(func<(record: CorruptRecord) => void>()),
 })
+
+const KEEP_DEAD_KEY = 'keepDead'
+
+/** The store keeps the bound: the command line, which gives none, must not delete what an application kept. */
+const keepDeadIn = ({ env, meta }: Store, given: number | undefined): number => {
+  const last = Number(meta.get(KEEP_DEAD_KEY) ?? NaN)
+  if (given === undefined) return last >= 0 ? last : 100_000
+  if (given !== last) env.transactionSync(() => meta.putSync(KEEP_DEAD_KEY, String(given)))
+  return given
+}
 
 /**
  * An outbox in a folder. Its accepted items survive a crash of the process and of the machine: it answers an
@@ -63,7 +73,8 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const now = steady(clock)
   const { begun, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now(), (store) => {
     const commits = groupCommit(store)
-    const entries = storedEntries(store, commits, codec, bounds, now, onCorrupt)
+    const keepDead = keepDeadIn(store, bounds.keepDead)
+    const entries = storedEntries(store, commits, codec, { ...bounds, keepDead }, now, onCorrupt)
     return { commits, entries, bookmarks: store.bookmarks }
   })
   const { commits, entries, bookmarks } = begun

@@ -8,10 +8,14 @@ import { join } from 'node:path'
 import { left, right, valueOr, type Either } from '../../core/either.ts'
 import { codeOf } from '../../core/failure.ts'
 
-/** A lock file without content is being written, unless it is older: a power failure may leave one. */
+/**
+ * A lock file without content is being written, unless its time is further away: a power failure may leave
+ * one, and a wrong clock a time to come.
+ */
 const WRITING_MS = 10_000
 
-const STARTING = 'by a process that is starting: try again'
+const starting = (file: string): string =>
+  `by a process that is starting: try again (if there is none, delete ${file})`
 
 interface Holder {
   readonly pid: number
@@ -74,7 +78,8 @@ const tryLock = (file: string, text: string, now: number): Either<string, () => 
     if (codeOf(error) === 'EEXIST') {
       const found = readLock(file)
       if (found.holder !== undefined && isRunning(found.holder)) return left(holderText(found.holder, file))
-      if (found.holder === undefined && now < statSync(file).mtimeMs + WRITING_MS) return left(STARTING)
+      if (found.holder === undefined && Math.abs(now - statSync(file).mtimeMs) < WRITING_MS)
+        return left(starting(file))
       removeStale(file, found.text)
       return undefined
     }
@@ -102,5 +107,5 @@ export const lock = (path: string, now: number): Either<string, () => void> => {
       if (codeOf(error) !== 'ENOENT') throw error
     }
   }
-  return left(STARTING)
+  return left(starting(file))
 }
