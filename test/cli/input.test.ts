@@ -71,9 +71,8 @@ it('writes a mark as text and reads it back', () => {
 })
 
 it('names a JSON document that is not NDJSON', async () => {
-  const { stderr, code } = await headrace(['send', '--to', 'http://127.0.0.1:9/'], {
-    input: '{\n  "a": 1\n}\n',
-  })
+  const input = '{\n  "a": 1\n}\n'
+  const { stderr, code } = await headrace(['send', '--to', 'http://127.0.0.1:9/'], { input })
   expect(stderr).toMatch(/^refused +line 1 +not JSON .*one JSON document over several lines, not NDJSON/)
   expect(code).toBe(4)
 })

@@ -39,15 +39,13 @@ test.each([
 })
 
 it('headers are split at the first colon; a fault names the place and never the text', () => {
-  expect(as.headers(['X-A: b', 'Authorization:Bearer a:b', 'X-Empty:'], {})).toEqual(
-    right({ 'X-A': 'b', Authorization: 'Bearer a:b', 'X-Empty': '' }),
-  )
+  const headers = right({ 'X-A': 'b', Authorization: 'Bearer a:b', 'X-Empty': '' })
+  expect(as.headers(['X-A: b', 'Authorization:Bearer a:b', 'X-Empty:'], {})).toEqual(headers)
   const form = "must be a name, a colon and a value, such as 'X-Team: blue'"
   expect(as.headers(['hunter2'], {})).toEqual(left(form))
   expect(as.headers(['A: 1', ': hunter2'], {})).toEqual(left(`number 2 ${form}`))
-  expect(as.headers(['X-A: 1', 'x-a: 2'], {})).toEqual(
-    left('number 2 has a name that was given before: give each header once'),
-  )
+  const twice = left('number 2 has a name that was given before: give each header once')
+  expect(as.headers(['X-A: 1', 'x-a: 2'], {})).toEqual(twice)
 })
 
 test.each([
@@ -65,8 +63,6 @@ it('header variables are read from the environment; a fault shows neither name n
   const env = { KEY: 'Bearer a=b: c', EMPTY: '' }
   expect(as.headerVariables(['Authorization=KEY'], env)).toEqual(right({ Authorization: 'Bearer a=b: c' }))
   expect(as.headerVariables(['A=KEY', 'hunter2'], env)).toEqual(left('number 2 must be NAME=VARIABLE'))
-  for (const name of ['NONE', 'EMPTY'])
-    expect(as.headerVariables([`A=${name}`], env)).toMatchObject({
-      left: expect.stringContaining('names a variable') as unknown,
-    })
+  const fault = { left: expect.stringContaining('names a variable') as unknown }
+  for (const name of ['NONE', 'EMPTY']) expect(as.headerVariables([`A=${name}`], env)).toMatchObject(fault)
 })

@@ -26,19 +26,16 @@ describe('what send prints, and its exit code', () => {
     ])
   })
 
-  it('1: the output fails on the way, and delivery goes on', async () => {
+  it('1: the output fails on the way, and delivery goes on; a signature cannot be written', async () => {
     const { url, received } = await picky()
     const input = A + track('B')
     const { code, stderr } = await headrace(['send', '--to', url], { stdout: failing('ENOSPC'), input })
     expect(stderr).toContain('headrace send: the output could not be written: ENOSPC\n')
     expect([code, received.length]).toEqual([1, 2])
-  })
-
-  it('is 1 for a signature that cannot be written', async () => {
     const surroundings = { stdout: failing('ENOSPC'), env: { SECRET: 'correct horse' } }
     const signed = await headrace(['sign', '--secret-env', 'SECRET'], surroundings)
-    const stderr = 'headrace sign: the output could not be written: ENOSPC\n'
-    expect(signed).toMatchObject({ code: 1, stderr })
+    const told = 'headrace sign: the output could not be written: ENOSPC\n'
+    expect(signed).toMatchObject({ code: 1, stderr: told })
   })
 })
 

@@ -72,8 +72,7 @@ describe('a file that an earlier run did not read to its end', () => {
     const { receiver, file, flags, events } = await setUp(() => code)
     writeFileSync(file, track('a') + track('b') + track('c'))
     const first = await stopped(['send', file, ...flags, '--max-waiting', '2'], () => receiver.arrived(2))
-    expect(first.stderr).toContain('waiting 2')
-    expect(first.stderr).toContain('the same command sends them, and reads on from here')
+    expect(first.stderr).toMatch(/waiting 2[^]*the same command sends them, and reads on from here/)
     expect([5, 7]).toContain(first.code)
     writeFileSync(file, track('x') + track('y'))
     code = 200
@@ -82,9 +81,8 @@ describe('a file that an earlier run did not read to its end', () => {
     expect(linesOf(again.stdout).filter((line) => line.startsWith('delivered  earlier'))).toHaveLength(2)
     expect(events().slice(-4).sort()).toEqual(['a', 'b', 'x', 'y'])
     const third = await headrace(['send', file, ...flags])
-    expect(third.stderr).toContain(`${file}: going on after line 2`)
-    expect(third.stderr).toContain('the input holds nothing new')
-    expect(third.code).toBe(0)
+    const told = expect.stringMatching(/going on after line 2;[^]*the input holds nothing new/) as string
+    expect(third).toMatchObject({ code: 0, stderr: told })
   })
 })
 
@@ -112,8 +110,9 @@ describe('a file that was read to its end', () => {
     await headrace(['send', file, ...flags])
     writeFileSync(file, track('x') + track('b') + track('y'))
     const { stderr, code } = await headrace(['send', file, ...flags])
-    const told = 'is not the file that an earlier run read: reading it from its first line'
-    expect(stderr).toContain(`${file} ${told}`)
+    expect(stderr).toContain(
+      `${file} is not the file that an earlier run read: reading it from its first line`,
+    )
     expect([events(), code]).toEqual([['a', 'b', 'x', 'b', 'y'], 0])
   })
 

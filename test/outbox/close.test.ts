@@ -30,10 +30,8 @@ describe('closeRelay', () => {
     void work.offer('a')
     const close = (timeout: number): { result: unknown; at: number } => {
       const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
-      void closeRelay(work, clock, timeout, 5_000, () => undefined).then((result) => {
-        seen.result = result
-        seen.at = clock.monotonic()
-      })
+      const closed = closeRelay(work, clock, timeout, 5_000, () => undefined)
+      void closed.then((result) => Object.assign(seen, { result, at: clock.monotonic() }))
       return seen
     }
     return { clock, sink, work, close }

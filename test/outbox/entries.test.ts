@@ -53,10 +53,8 @@ it('writes a result again after its transaction failed', async () => {
       return commits.write(...given)
     }
     const bounds = { maxCount: 9, maxBytes: 9, keepDead: 9 }
-    return {
-      commits,
-      entries: storedEntries(store, { ...commits, write }, textCodec, bounds, () => 0, constVoid),
-    }
+    const entries = storedEntries(store, { ...commits, write }, textCodec, bounds, () => 0, constVoid)
+    return { commits, entries }
   })
   const { entries, commits } = begun
   await entries.enqueue([offerOf(textCodec, 'a')], () => constVoid)

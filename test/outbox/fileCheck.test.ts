@@ -1,8 +1,15 @@
 /** The file of an lmdb outbox, damaged or sound. */
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { copyFileSync, readFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
-import { writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
@@ -21,7 +28,7 @@ describe('a file that is not a whole store is refused and not changed', () => {
     ['a text', 'hello', 'notAnOutbox', 'was not written by headrace: give the outbox a folder of its own'],
     ['a long text', 'hello '.repeat(10_000), 'notAnOutbox', 'was not written by headrace'],
     ['zeros', '\0'.repeat(20_000), 'notAnOutbox', 'was not written by headrace'],
-    ['empty', '', 'damaged', 'is shorter than it was: it was left as it is; bring back a copy'],
+    ['empty', '', 'damaged', 'is empty: it was left as it is; bring back a copy'],
   ])('%s', (_, text, reason, message) => {
     const path = newFolder()
     writeFileSync(data(path), text)
@@ -111,9 +118,8 @@ it('H6 H17: a flipped bit costs the store, which is refused, or its record', asy
     else {
       const outbox = opened.right
       // In turn: of two with one number, the second comes after the first.
-      for (let left = 0; left < 3; left++) {
+      for (let left = 0; left < 3; left++)
         await outbox.ack((await outbox.lease(1e14, { count: 50, retries: 50 })).map(yes))
-      }
       // After the writes of corrupt records.
       await outbox.addDeadLetter('last', rejected('last', 1, refused('status')))
       expect([at, outbox.stats().waiting, outbox.nextDue()]).toEqual([at, 0, undefined])

@@ -138,7 +138,7 @@ it.each([
 })
 
 describe('a folder', () => {
-  it('belongs to one owner as long as it holds anything', async () => {
+  it('belongs to one owner as long as it holds anything, and holds one kind of items', async () => {
     const path = newFolder()
     const outbox = open(path, { owner: 'orders' })
     await outbox.enqueue(['a'])
@@ -151,20 +151,14 @@ describe('a folder', () => {
     await same.ack((await all(same)).map(no))
     await same.close()
     expect(faultOf(path, { owner: 'mail' })?.reason).toBe('otherOwner')
+    const message = `the outbox in ${path} holds items, and was opened for messages: give each its own folder`
+    const fault = faultOf(path, { codec: { ...textCodec, kind: 'messages' } })
+    expect(fault).toMatchObject({ reason: 'otherKind', message })
     // One without an owner may open any folder.
     const nameless = open(path)
     await nameless.dead.purge(() => true)
     await nameless.close()
     expect(faultOf(path, { owner: 'mail' })).toBe(undefined)
-  })
-
-  it('holds one kind of items', async () => {
-    const path = newFolder()
-    await open(path).close()
-    expect(faultOf(path, { codec: { ...textCodec, kind: 'messages' } })).toMatchObject({
-      reason: 'otherKind',
-      message: `the outbox in ${path} holds items, and was opened for messages: give each its own folder`,
-    })
   })
 
   it('is for this user alone, with all that is in it', async () => {
@@ -176,22 +170,15 @@ describe('a folder', () => {
     await outbox.close()
   })
 
-  it.each([
-    ['under a file', (path: string) => join(path, 'file', 'outbox')],
-    ['that is a file', (path: string) => join(path, 'file')],
-  ])('%s is refused by name, with the way out', (_, where) => {
+  it('under a file or that is one is refused by name in an OutboxError, with the way out', () => {
+    const file = join(newFolder(), 'file')
+    writeFileSync(file, '')
+    for (const path of [file, join(file, 'outbox')]) {
+      const message = `the folder ${path} of the outbox cannot be used: a file is at its path: give the`
+      expect(faultOf(path)).toMatchObject({ reason: 'noAccess', message: expect.stringContaining(message) })
+    }
     const path = newFolder()
-    writeFileSync(join(path, 'file'), '')
-    const fault = faultOf(where(path))
-    expect(fault?.reason).toBe('noAccess')
-    expect(fault?.message).toContain(
-      `the folder ${where(path)} of the outbox cannot be used: let this user make, read and write it`,
-    )
-  })
-
-  it('is named by an OutboxError', () => {
-    const path = newFolder()
-    writeFileSync(join(path, 'data.mdb'), 'hello')
+    writeFileSync(data(path), 'hello')
     expect(() => open(path)).toThrow(OutboxError)
     const error = { name: 'OutboxError', code: 'HEADRACE_OUTBOX', reason: 'notAnOutbox', path }
     expect(() => open(path)).toThrow(expect.objectContaining(error) as Error)

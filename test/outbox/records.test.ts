@@ -52,9 +52,10 @@ describe('a record that cannot be read', () => {
     await outbox.enqueue(['later'])
     expect(heard).toEqual(['2 secon!', '1 firs!'])
     expect(outbox.stats()).toMatchObject({ waiting: 2, bytes: 10, dead: 3 })
-    expect(
-      (await outbox.dead.list()).map((each) => (each.reason === 'corrupt' ? each.raw : each.reason)),
-    ).toEqual(['ended', 'secon!', 'firs!'])
+    const dead = (await outbox.dead.list()).map((each) =>
+      each.reason === 'corrupt' ? each.raw : each.reason,
+    )
+    expect(dead).toEqual(['ended', 'secon!', 'firs!'])
     expect([await outbox.dead.redrive(() => true), await outbox.dead.purge(() => true)]).toEqual([['1'], 2])
     expect(outbox.stats()).toMatchObject({ waiting: 3, dead: 0 })
     await outbox.close()

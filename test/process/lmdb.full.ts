@@ -16,7 +16,7 @@ const ALL = { count: 1_000_000, retries: 1_000_000 }
 const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
 const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec: textCodec, keepDead: 1_000_000 })
 
-it('a redrive that is killed leaves each dead letter dead or waiting', async () => {
+it('a killed redrive leaves each dead letter dead or waiting, and a killed creation a store that opens', async () => {
   const path = newFolder()
   const texts = Array.from({ length: 2_000 }, (_, at) => textOf(`1-${String(at)}`))
   const before = open(path)
@@ -38,12 +38,18 @@ it('a redrive that is killed leaves each dead letter dead or waiting', async () 
     await outbox.close()
   }
   expect(left).toEqual([2_000, 2_000, 1_500, 1_000])
+  const begun = newFolder()
+  expect(spawnSync(process.execPath, [CHILD, 'create', begun]).signal).toBe('SIGKILL')
+  await open(begun).close()
 })
 
-it('a store that was killed while it was created opens', async () => {
-  const path = newFolder()
-  expect(spawnSync(process.execPath, [CHILD, 'create', path]).signal).toBe('SIGKILL')
-  await open(path).close()
+it.each([
+  ['cd "$0"; rmdir "$0"; exec "$@" sync relative 1', 'the working directory, or what a link'],
+  ['ulimit -n 256; exec "$@" noFiles "$0" 0', 'this process has too many files open'],
+  ['ulimit -n 256; exec "$@" noFiles "$0" 2', 'this process has too many files open'],
+])('is not opened after %s, and says why', (script, why) => {
+  const { stderr } = spawnSync('sh', ['-c', script, newFolder(), process.execPath, CHILD])
+  expect(String(stderr)).toContain(`of the outbox cannot be used: ${why}`)
 })
 
 it('of many processes that find a stale lock at once, one opens the folder', async () => {

@@ -1,5 +1,5 @@
 // A process that works an lmdb outbox: `lmdbProcess.js TASK FOLDER [NUMBER]`. It tells on stdout what the outbox answers.
-import { writeSync } from 'node:fs'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { lmdbOutbox, openLmdbOutbox } from '../../dist/outbox/lmdb/index.js'
 
 const [task, path, number] = process.argv.slice(2)
@@ -63,6 +63,17 @@ const tasks = {
     JSON.stringify = (value) => {
       if ('evictedDeadLetters' in value) process.kill(process.pid, 'SIGKILL')
       return stringify(value)
+    }
+    open()
+  },
+
+  /** Opens it where this process may open only NUMBER files more. */
+  noFiles: () => {
+    const files = []
+    try {
+      for (;;) files.push(openSync('/dev/null'))
+    } catch {
+      files.slice(files.length - Number(number)).forEach((file) => closeSync(file))
     }
     open()
   },

@@ -218,7 +218,7 @@ export const fileFault = (path: string): FileFault | undefined => {
   try {
     const { size } = fstatSync(file)
     const first = metaAt(file, 0)
-    if (first === undefined) return size === 0 ? SHORT : FOREIGN
+    if (first === undefined) return size === 0 ? { ...SHORT, what: 'is empty' } : FOREIGN
     const second = metaAt(file, first.pageSize)
     if (second === undefined) return size < 2 * first.pageSize ? SHORT : BROKEN
     const meta = first.transaction >= second.transaction ? first : second

@@ -1,7 +1,7 @@
 import { nodeCrypto } from '../../core/package.ts'
 import type * as t from 'io-ts'
 import { resolve } from 'node:path'
-import { constVoid, left, right, type Either } from '../../core/either.ts'
+import { constVoid, left, right, valueOr, type Either } from '../../core/either.ts'
 import { steady, systemClock } from '../../core/clock.ts'
 import { checkOptions, clockOption, func, methods, optional, strict, text } from '../../core/options.ts'
 import { wholeNumber, withDefault } from '../../core/options.ts'
@@ -31,7 +31,7 @@ const outboxOptions = strict({
 
 const KEEP_DEAD_KEY = 'keepDead'
 
-/** The store keeps the bound: the command line, which gives none, must not delete what an application kept. */
+/** The store keeps the bound: a command, which gives none, must not delete what an application kept. */
 const keepDeadIn = ({ env, meta }: Store, given: number | undefined): number => {
   const last = Number(meta.get(KEEP_DEAD_KEY) ?? NaN)
   if (given === undefined) return last >= 0 ? last : 100_000
@@ -71,7 +71,9 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const { path, ...bounds } = checkOptions('lmdb outbox', outboxOptions, options)
   const { codec = jsonCodec<A>(options.item), owner, clock = systemClock, onCorrupt = constVoid } = options
   const now = steady(clock)
-  const { begun, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now(), (store) => {
+  // Where the working directory was deleted there is no full path, and the opening says so.
+  const absolute = valueOr(path, () => resolve(path))
+  const { begun, close } = openStore(absolute, codec.kind ?? 'items', owner, now(), (store) => {
     const commits = groupCommit(store)
     const keepDead = keepDeadIn(store, bounds.keepDead)
     const entries = storedEntries(store, commits, codec, { ...bounds, keepDead }, now, onCorrupt)

@@ -10,7 +10,8 @@
  *
  * @module
  */
-import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs'
+import { statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { constVoid, isLeft, valueOr } from '../../core/either.ts'
@@ -148,7 +149,7 @@ const LOCKS_SIZE = 8_192
 
 const WAYS_OUT = {
   notAnOutbox: 'give the outbox a folder of its own',
-  damaged: 'it was left as it is; bring back a copy of it, or move it away to begin with an empty one',
+  damaged: 'it was left as it is; bring back a copy of it, or move it away to begin with a new one',
 } as const
 
 const badFile = (path: string, { reason, what }: FileFault): OutboxError =>
@@ -168,9 +169,20 @@ const noSpace = (path: string): OutboxError => {
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes(codeOf(error)) || messageOf(error).includes('No space left')
 
+const IS_FILE = 'a file is at its path: give the outbox another folder'
+
+/** What to do about an error of the system, by its code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EEXIST: IS_FILE,
+  ENOTDIR: IS_FILE,
+  EMFILE: 'this process has too many files open: close some, or raise its limit',
+  ENOENT: 'the working directory, or what a link in its path names, is gone: give a full path',
+}
+
 const systemError = (path: string, error: unknown): OutboxError => {
   if (isFull(error)) return noSpace(path)
-  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it`
+  const remedy = REMEDIES[codeOf(error)] ?? 'let this user make, read and write it'
+  const message = `the folder ${path} of the outbox cannot be used: ${remedy}`
   return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
 }
 
@@ -180,9 +192,20 @@ const loadLmdb = (path: string): typeof Lmdb => {
     // it.
     return loadPackage('lmdb') as typeof Lmdb
   } catch (error) {
+    if (codeOf(error) === 'EMFILE') throw systemError(path, error)
     const [reason = ''] = messageOf(error).split('\n')
     const message = 'an outbox on a disk needs the package lmdb, which could not be loaded'
     throw new OutboxError('missing', path, `${message}: run "npm install lmdb" (${reason})`)
+  }
+}
+
+/** lmdb opens three files. If it may not, it ends the process. */
+const assertMayOpen = (path: string): void => {
+  const files: number[] = []
+  try {
+    while (files.length < 3) files.push(openSync(path, 'r'))
+  } finally {
+    for (const file of files) closeSync(file)
   }
 }
 
@@ -199,6 +222,7 @@ const checkFiles = (path: string): void => {
   const found = statSync(locks, { throwIfNoEntry: false })
   if (found === undefined || found.size === 0) writeFileSync(locks, Buffer.alloc(LOCKS_SIZE), { mode: 0o600 })
   else accessSync(locks, constants.R_OK | constants.W_OK)
+  assertMayOpen(path)
 }
 
 const checkVersion = (env: Store['env'], path: string): void => {
