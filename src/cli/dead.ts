@@ -40,6 +40,9 @@ const openDeadStore = (path: string): DeadStore => {
   }
 }
 
+/** A look deletes nothing, also where an application keeps more than the default. */
+const ALL_DEAD = Number.MAX_SAFE_INTEGER
+
 /** Opens a queue that is there. */
 const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<DeadStore> => {
   const { pool, outboxOf, opened } = await openPostgres(server)
@@ -49,7 +52,7 @@ const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<Dead
   const found = await ask().catch(() => undefined)
   if (found?.rowCount === 0)
     throw new UsageError(`--queue: there is no queue ${server.queue} in the schema ${server.schema}`)
-  const store = outboxOf(server.queue)({ codec: found?.rows[0]?.kind === 'messages' ? messages : events })
+  const store = outboxOf(server.queue, ALL_DEAD)({ codec: found?.rows[0]?.kind === 'messages' ? messages : events })
   await opened()
   return store
 }

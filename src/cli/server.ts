@@ -34,9 +34,9 @@ export const openPostgres = async ({ url, schema }: NonNullable<Place['server']>
     /** A statement has no answer yet. It may keep the process for 30 s. */
     isBusy: (): boolean => pool.totalCount > pool.idleCount,
     outboxOf:
-      (queue: string) =>
+      (queue: string, keepDead?: number) =>
       <A>(of: OutboxFactoryOptions<A>) => {
-        const outbox = postgres({ pool, queue, schema })(of)
+        const outbox = postgres({ pool, queue, schema, ...(keepDead && { keepDead }) })(of)
         openings.push(() => outbox.opened?.())
         return outbox
       },
