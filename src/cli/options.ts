@@ -104,33 +104,28 @@ export const choice = <const Word extends string>(...words: ReadonlyArray<Word>)
 }
 
 /** A whole number within bounds, both included. */
-export const count =
-  (min: number, max: number): Parse<number> =>
-  (given) => {
-    const number = /^\d+$/.test(given) ? Number(given) : NaN
-    return number >= min && number <= max
-      ? E.right(number)
-      : E.left(`must be a whole number from ${String(min)} to ${String(max)}`)
-  }
+export const count = (min: number, max: number) => (given: string) => {
+  const number = /^\d+$/.test(given) ? Number(given) : NaN
+  if (number >= min && number <= max) return E.right(number)
+  return E.left(`must be a whole number from ${String(min)} to ${String(max)}`)
+}
 
 const MILLIS_OF_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 const YEAR_MS = 31_536_000_000
 
 /** A duration (`250ms`, `5s`, `1.5m`, `4h`) in whole milliseconds, from `min` to a year. */
-export const duration =
-  (min: 0 | 1): Parse<number> =>
-  (given) => {
-    const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(given) ?? []
-    const millis = Math.round(Number(amount) * (MILLIS_OF_UNIT[unit] ?? NaN))
-    if (Number.isNaN(millis)) return E.left('must be a number with a unit, such as 250ms, 5s, 10m or 4h')
-    if (millis < min) return E.left('must be at least 1ms')
-    return millis > YEAR_MS ? E.left('must be at most 8760h, which is a year') : E.right(millis)
-  }
+export const duration = (min: 0 | 1) => (given: string) => {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(given) ?? []
+  const millis = Math.round(Number(amount) * (MILLIS_OF_UNIT[unit] ?? NaN))
+  if (Number.isNaN(millis)) return E.left('must be a number with a unit, such as 250ms, 5s, 10m or 4h')
+  if (millis < min) return E.left('must be at least 1ms')
+  return millis > YEAR_MS ? E.left('must be at most 8760h, which is a year') : E.right(millis)
+}
 
 /** A moment, milliseconds since 1970: `2h` for two hours ago, or a timestamp. */
-export const moment: Parse<number> = (given, env) => {
+export const moment: Parse<number> = (given) => {
   const timestamp = toTimestamp(given)
-  const ago = duration(1)(given, env)
+  const ago = duration(1)(given)
   if (timestamp !== undefined) return E.right(Date.parse(timestamp))
   if (E.isRight(ago)) return E.right(systemClock.now() - ago.right)
   return E.left('must be a time such as 2024-02-29T12:00:00Z, or how long ago, such as 2h')

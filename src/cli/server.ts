@@ -61,7 +61,7 @@ export const migrateCommand = async (given: OptionsOf<'migrate'>, { out }: Termi
 
 /** Opens an HTTP server; port 0 is any free one. `origin`: `http://127.0.0.1:7412`. @throws UsageError */
 export const serve = async (host: string, portText: string, listener: RequestListener) => {
-  const parsed = count(0, 65_535)(portText, {})
+  const parsed = count(0, 65_535)(portText)
   if (isLeft(parsed)) throw new UsageError(`PORT ${parsed.left}`)
   const port = parsed.right
   const server = createServer(listener)

@@ -1,4 +1,4 @@
-import { constVoid, isLeft, left, right } from '../core/either.ts'
+import { constVoid, isLeft, left, lefts, right } from '../core/either.ts'
 import { decodeOptions, list, optionalKey, strict, text } from '../core/options.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { ConfigError, closed, disabled, invalid } from '../core/refusal.ts'
@@ -20,10 +20,7 @@ const checkSettings = (givenSettings: CollectorSettings, givenOptions: Collector
   const options = decodeOptions(collectorOptions, givenOptions)
   const settings = decodeCollectorSettings(givenSettings, isLeft(options) ? undefined : options.right.egress)
   if (!isLeft(settings) && !isLeft(options)) return [settings.right, options.right] as const
-  throw new ConfigError('Invalid settings or options of a collector', [
-    ...(isLeft(settings) ? settings.left : []),
-    ...(isLeft(options) ? options.left : []),
-  ])
+  throw new ConfigError('Invalid settings or options of a collector', lefts([settings, options]).flat())
 }
 
 const NO_SOURCE = [{ path: '', message: 'there is no source with this id' }]

@@ -124,6 +124,7 @@ const sizeOf = (message: unknown, encoded: Encoded, limit: number, { owned, size
 const wrong = (message: unknown, path: string, what: string): Either<Refusal, never> =>
   left(invalid(message, [{ path, message: what }]))
 
+const DELETE_ELSEWHERE = 'must not be delete here: post deletions to /v1/delete, or call requestDeletion'
 const TOO_DEEP = `must not be nested much deeper than ${String(Limits.nesting)} levels, in any key`
 
 /** Makes the payload of a message, once for all its targets, or answers why not. Never throws. */
@@ -147,12 +148,7 @@ const messageEncoder = (
         if (isLeft(made)) return left({ ...made.left, input: message })
       }
       const { event } = made.right
-      if (event.type === 'delete' && batch.type !== 'delete')
-        return wrong(
-          message,
-          'type',
-          'must not be delete here: post deletions to /v1/delete, or call requestDeletion',
-        )
+      if (event.type === 'delete' && batch.type !== 'delete') return wrong(message, 'type', DELETE_ELSEWHERE)
       const size = sizeOf(message, made.right, maxMessageBytes, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
       return size > maxMessageBytes ? left(tooLarge(message, maxMessageBytes, size, event.messageId)) : made

@@ -1,5 +1,5 @@
 /** The destinations of a collector. They may change while it runs. */
-import { isLeft, left, right, type Either } from '../core/either.ts'
+import { isLeft, left, lefts, right, type Either } from '../core/either.ts'
 import { checkOptions, optionalKey, strict } from '../core/options.ts'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'
@@ -140,10 +140,9 @@ export const openTargets = (
         if (known === undefined) added.push(next)
         else {
           const change = orFaults(() => known.prepare(next))
-          faults.push(
-            ...fixed(known.settings, next, path),
-            ...(isLeft(change) ? change.left : []).map((each) => ({ ...each, path: `${path}.${each.path}` })),
-          )
+          const wrong = lefts([change]).flat()
+          faults.push(...fixed(known.settings, next, path))
+          faults.push(...wrong.map((each) => ({ ...each, path: `${path}.${each.path}` })))
           changes.push(() => {
             known.settings = next
             known.isGone = false

@@ -140,12 +140,10 @@ export const func = <F extends (...given: never[]) => unknown>(): Option<F> =>
   guarded('a function', (value): value is F => typeof value === 'function')
 
 /** One of several literals. */
-export const oneOf = <A extends string | number | boolean>(...values: ReadonlyArray<A>): Option<A> =>
-  guarded(
-    values.length === 1 ? values.join() : `one of ${values.join(', ')}`,
-    (value): value is A => values.some((each) => each === value),
-    shownValue,
-  )
+export const oneOf = <A extends string | number | boolean>(...values: ReadonlyArray<A>): Option<A> => {
+  const what = values.length === 1 ? values.join() : `one of ${values.join(', ')}`
+  return guarded(what, (value): value is A => values.some((each) => each === value), shownValue)
+}
 
 /** An object of the host, known by its methods. `what` is for the message: `a Clock`. */
 export const methods = <A extends object>(what: string, ...all: ReadonlyArray<keyof A & string>): Option<A> =>

@@ -125,7 +125,7 @@ export const show = (refusal: Refusal | Threw): string => {
   switch (refusal._tag) {
     case 'Invalid':
       return refusal.faults
-        .map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`))
+        .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
         .join('; ')
     case 'TooLarge':
       return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`

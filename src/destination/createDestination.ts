@@ -74,8 +74,7 @@ export const urlCounters = () => {
       kept = names
       for (const name of urls.keys()) if (!names.includes(name)) urls.delete(name)
     },
-    stats: (): Readonly<Record<string, UrlStats>> =>
-      Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
+    stats: () => Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
   }
 }
 
@@ -101,13 +100,8 @@ export const openDestination = (
   const refusals = life.stream<Refusal>('refusals$')
   const attempts = life.stream<Attempted>('attempts$')
 
-  const encode = eventEncoder(
-    options,
-    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
-    defectIn,
-    true,
-    hears,
-  )
+  const onKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
+  const encode = eventEncoder(options, onKeys, defectIn, true, hears)
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()

@@ -83,9 +83,8 @@ export const eventEncoder = (
   hears = isListening(options),
 ): ((call: unknown, headers?: IncomingHeaders) => Either<Refusal, Encoded>) => {
   const { clock, newId, maxBodyBytes, orderBy, meta: askMeta } = options
-  const read = eventReader({ clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }, () =>
-    hears('UnknownKeys'),
-  )
+  const reading = { clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }
+  const read = eventReader(reading, () => hears('UnknownKeys'))
 
   const orderKeyOf = (event: Event): string | undefined => {
     try {

@@ -1,6 +1,6 @@
 /** The URLs of a destination. They may change while it runs. */
 import { constVoid, left } from '../core/either.ts'
-import { retryable, type Cause, type Verdict } from '../core/failure.ts'
+import { retryable, type Verdict } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -130,8 +130,7 @@ export const urlsSink = (
     const queues = all.map(({ queue }) => queue)
     const isOld = ({ hook }: Url) => queues.some(({ name }) => name === hook.name)
     // An event that all of these refuse while it is under way may still go to one that comes.
-    const added = (): ReadonlyArray<Cause> =>
-      urls.flatMap((url) => (isOld(url) ? [] : { sink: url.hook.name, failure: NEW }))
+    const added = () => urls.flatMap((url) => (isOld(url) ? [] : { sink: url.hook.name, failure: NEW }))
     // It throws for two of one name, before anything is changed.
     ask = subscribeTo(firstOf(queues, added))
     urls = all

@@ -95,12 +95,7 @@ const dataOf = ({ members, findings, copying, isOwned }: Reading, field: Field):
 }
 
 /** The named members of an object must be strings if they are there. */
-const checkTexts = (
-  findings: Finding[],
-  data: JsonObject,
-  names: ReadonlyArray<string>,
-  ...steps: ReadonlyArray<Key>
-): void => {
+const checkTexts = (findings: Finding[], data: JsonObject, names: string[], ...steps: Key[]): void => {
   for (const name of names)
     if (Object.hasOwn(data, name) && typeof data[name] !== 'string')
       findings.push({ steps: [...steps, name], message: `must be a string, not ${kindOf(data[name])}` })

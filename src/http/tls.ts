@@ -53,10 +53,9 @@ const certificate: Option<Pem> = option('a certificate', (value) => {
   return left('cannot be read as a certificate')
 })
 
+const authorityList = list('certificates', 1, Infinity, certificate)
 const authorities = option<Pem | ReadonlyArray<Pem>>('authorities', (value) =>
-  Array.isArray(value)
-    ? decodeOptions(list('certificates', 1, Infinity, certificate), value)
-    : decodeOptions(certificate, value),
+  decodeOptions<Pem | ReadonlyArray<Pem>>(Array.isArray(value) ? authorityList : certificate, value),
 )
 
 /** No fault holds a part of a key. */

@@ -24,11 +24,8 @@ export interface Logger {
 
 const aLogger = methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error')
 
-export const loggerOption = anyOf<Logger | false>(
-  'must be a Logger, an object with debug, info, warn, error, or false',
-  oneOf(false),
-  aLogger,
-)
+const LOGGER_NEEDED = 'must be a Logger, an object with debug, info, warn, error, or false'
+export const loggerOption = anyOf<Logger | false>(LOGGER_NEEDED, oneOf(false), aLogger)
 
 /** Causes of one sink that are logged until it works again. */
 const MAX_CAUSES = 20

@@ -123,9 +123,8 @@ export interface FilterRight {
  */
 export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) => {
   const f = functionOf('filterRight', isWanted)
-  return overRight<A, A, Skipped<A>>('filterRight', (item) =>
-    notPromise(f(item)) ? right(item) : left(skipped(item)),
-  )
+  const judge = (item: A) => (notPromise(f(item)) ? right(item) : left(skipped(item)))
+  return overRight<A, A, Skipped<A>>('filterRight', judge)
 }
 
 /**

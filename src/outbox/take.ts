@@ -173,8 +173,7 @@ export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchB
     if (isMore && at.mayLease)
       return { do: 'lease', limits: { count: free * count - fresh.count, retries: 0 } }
     // The store gave less than was due.
-    return fresh.count === 0
-      ? waitUntil(Math.min(retryDue, now + STORE_RETRY_DELAY))
-      : start('fresh', count, bytes, why)
+    if (fresh.count > 0) return start('fresh', count, bytes, why)
+    return waitUntil(Math.min(retryDue, now + STORE_RETRY_DELAY))
   }
 }

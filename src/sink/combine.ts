@@ -118,9 +118,7 @@ const combine = <A>(
       const isFirst = lastFailure === undefined
       // The first attempt remembers nothing: it is most of them.
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
-      const answers = before.map((answer) =>
-        answer !== undefined && isSettled(answer, nowOf(attempt)) ? answer : undefined,
-      )
+      const answers = before.map((old) => (old && isSettled(old, nowOf(attempt)) ? old : undefined))
       const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
       const shared = attempt[SHARED] ?? (open.length > 1 ? { work: undefined } : undefined)
       const cancels: Cancel[] = []

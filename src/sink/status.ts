@@ -23,9 +23,8 @@ export const retryAfter = (header: string | ReadonlyArray<string> | undefined, n
   if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text)) return Math.min(Number(text) * 1_000, MAX_HOLD)
   const at = Date.parse(text)
-  return !Number.isNaN(at) && new Date(at).toUTCString() === text
-    ? Math.min(Math.max(0, at - now), MAX_HOLD)
-    : undefined
+  const hold = Math.min(Math.max(0, at - now), MAX_HOLD)
+  return !Number.isNaN(at) && new Date(at).toUTCString() === text ? hold : undefined
 }
 
 /** `delivered`; `refused` and `redirect` for good; `retry` later, not before `Retry-After`. @inline */

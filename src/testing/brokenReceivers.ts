@@ -16,16 +16,15 @@ type Judge = (text: string, signature: string, right: string) => number
 type ReadBody = (body: Buffer) => string
 
 /** `read`: its reading of the body. */
-const brokenReceiver = (vector: string, makeJudge: () => Judge, read: ReadBody = String): BrokenReceiver => ({
+const brokenReceiver = (vector: string, judge: Judge, read: ReadBody = String): BrokenReceiver => ({
   vector,
-  script: (secret) => {
-    const judge = makeJudge()
-    return ({ body, headers }) => {
+  script:
+    (secret) =>
+    ({ body, headers }) => {
       const text = read(body)
       const code = judge(text, String(headers['x-signature'] ?? ''), signerOf(secret)(text))
       return code === 0 ? { do: 'silence' } : { do: 'status', code }
-    }
-  },
+    },
 })
 
 /** Verifies as it must, and then has an answer of its own for some bodies. */
@@ -43,18 +42,17 @@ const sortedJson: ReadBody = (body) => {
 
 /** Receivers with one fault each, by name, to test a check: `loopbackReceiver(script(secret))`. */
 export const brokenReceivers = {
-  'verifies the parsed body with sorted keys': brokenReceiver('kind/track', answering, sortedJson),
-  'reads the body as Latin-1': brokenReceiver('body/unicode', answering, (body) => body.toString('latin1')),
-  'strips the body before it verifies': brokenReceiver('body/white-space-around', answering, trimmed),
-  'accepts requests without a signature': brokenReceiver(
-    'signature/missing',
-    () => (_, signature, right) => (['', right].includes(signature) ? 200 : 401),
+  'verifies the parsed body with sorted keys': brokenReceiver('kind/track', answering(), sortedJson),
+  'reads the body as Latin-1': brokenReceiver('body/unicode', answering(), (body) => body.toString('latin1')),
+  'strips the body before it verifies': brokenReceiver('body/white-space-around', answering(), trimmed),
+  'accepts requests without a signature': brokenReceiver('signature/missing', (_, signature, right) =>
+    ['', right].includes(signature) ? 200 : 401,
   ),
-  'answers 500 to a wrong signature': brokenReceiver(
-    'signature/wrong-key',
-    () => (_, signature, right) => (signature === right ? 200 : 500),
+  'answers 500 to a wrong signature': brokenReceiver('signature/wrong-key', (_, signature, right) =>
+    signature === right ? 200 : 500,
   ),
-  'never answers to a group': brokenReceiver('kind/group', () =>
+  'never answers to a group': brokenReceiver(
+    'kind/group',
     answering((text) => (text.includes('"type":"group"') ? 0 : 200)),
   ),
 } satisfies Readonly<Record<string, BrokenReceiver>>

@@ -39,13 +39,10 @@ const loopback = hosts(der(0x82, 'localhost'), der(0x87, [127, 0, 0, 1]))
 
 let made = 0
 
+type Issuer = Readonly<{ name: string; key: string }>
+
 /** A certificate on P-256, from 2020 until the end of 2049 or `until`. Without an issuer it signs itself. */
-const issue = (
-  name: string,
-  extension: Buffer,
-  issuer?: { readonly name: string; readonly key: string },
-  until = '491231235959Z',
-) => {
+const issue = (name: string, extension: Buffer, issuer?: Issuer, until = '491231235959Z') => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const fields = sequence(
     version3,

@@ -49,6 +49,7 @@ type Difference = readonly [law: OutboxLaw, why: string]
 /** Of the outbox under test, and of the reference. */
 type Pair<T> = readonly [found: T, expected: T]
 type Entries = ReadonlyArray<Entry<Item>>
+type AskOutbox<T> = (asked: Outbox<Item>, entries: Entries) => Awaitable<T>
 type CommandOf<Name> = Extract<OutboxCommand, { do: Name }>
 
 const entryNumber = ({ item }: Entry<Item>): number => item.n
@@ -116,13 +117,11 @@ const playOutbox = async (
   /** Where the next page of dead letters begins, in both. */
   let page: { readonly found?: DeadPage; readonly expected?: DeadPage } = {}
 
-  const both = async <T>(
-    ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<T>,
-    [mine, others]: Pair<Entries> = [[], []],
-  ) => [await wait(ask(outbox, mine)), await ask(reference.outbox, others)] as const
+  const both = async <T>(ask: AskOutbox<T>, [mine, others]: Pair<Entries> = [[], []]) =>
+    [await wait(ask(outbox, mine)), await ask(reference.outbox, others)] as const
   /** Asks both to write. The relay repeats a rejected write; an answer that is no promise cannot reject. */
   const write = async (
-    ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<void>,
+    ask: AskOutbox<void>,
     [mine, others]: Pair<Entries>,
     twice: boolean,
   ): Promise<void> => {

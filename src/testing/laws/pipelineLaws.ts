@@ -278,10 +278,8 @@ export const pipelineLaws = <P>(
           const isTaken = verdicts.some((each) => each.isTaken)
           const mayBeLost = verdicts.length === 0 || verdicts.some((each) => !each.isTaken)
           holds(value._tag === 'Delivered' ? isTaken : mayBeLost, `${value._tag}, taken: ${String(isTaken)}`)
-          holds(
-            value._tag !== 'Rejected' || asked.length === 0 || verdicts.some(({ isRefused }) => isRefused),
-            'rejected, though it was not refused for good',
-          )
+          const isRefused = verdicts.length === 0 || verdicts.some((each) => each.isRefused)
+          holds(value._tag !== 'Rejected' || isRefused, 'rejected, though it was not refused for good')
         }
       },
       situations: ['Delivered', 'Rejected'],
