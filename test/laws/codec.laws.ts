@@ -1,8 +1,8 @@
 /** The laws of codecs: those of headrace, and some of io-ts. */
 import * as t from 'io-ts'
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Event, ParsedEvent, Integrations, WebhookBody } from '../../src/event/index.ts'
-import { anyEvent, codecLaws, registerLaws, type Law } from '../../src/testing/laws/index.ts'
+import { anyEvent, checkLaws, codecLaws, registerLaws, type Law } from '../../src/testing/laws/index.ts'
 import { integrations } from '../../src/testing/laws/codecArbitrary.ts'
 import { runs } from '../support/runs.ts'
 import { forwardedOf } from '../arbitraries/forwarded.ts'
@@ -31,3 +31,9 @@ describe.each<readonly [string, ReadonlyArray<Law>]>([
   ['Integrations', codecLaws(Integrations, { arbitrary: integrations })],
   ['a codec of io-ts', codecLaws(Order)],
 ])('%s', (_, laws) => registerLaws({ test: it }, laws))
+
+it('an input may have the name of a member of every object', async () => {
+  const only = 'codec/never-throws'
+  for (const example of ['__proto__', 'toString'])
+    expect(await checkLaws(codecLaws(Order), { only, example })).toMatchObject([{ result: 'kept' }])
+})

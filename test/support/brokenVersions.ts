@@ -537,6 +537,12 @@ export const moreBrokenCodecs = versions<ChangeCodec>('codec')({
       return codec.validate(input, context)
     },
   })),
+  'never-throws: throws for undefined alone': changing((codec) => ({
+    validate: (input, context) => {
+      if (input === undefined) throw new TypeError('undefined')
+      return codec.validate(input, context)
+    },
+  })),
 })
 
 const open: OpenClient = (options) => createClient('a key', options)

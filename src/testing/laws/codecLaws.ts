@@ -106,7 +106,7 @@ export const codecLaws = <A, O>(codec: t.Type<A, O>, given: CodecLawOptions<A> =
       input: fc.oneof(fc.constantFrom(...Object.keys(odd)), hostileJson),
       situations: refuses,
       check: (name, { reach }) => {
-        const input = (typeof name === 'string' ? odd[name]?.() : undefined) ?? name
+        const input = typeof name === 'string' && Object.hasOwn(odd, name) ? odd[name]?.() : name
         codec.is(input)
         const decoded = codec.decode(input)
         if (isLeft(decoded)) reach('refused')
