@@ -12,7 +12,7 @@ import { changesOf, readConfig, type Config } from './config.ts'
 import { placeOf, type OptionsOf } from './flags.ts'
 import { drawLive, drawStopping, outputOf } from './live.ts'
 import { UsageError, type Output } from './options.ts'
-import { DEAD_ENDS, endCodeOf, endingLine, endingOf } from './report.ts'
+import { DEAD_ENDS, endCodeOf, endingLine, endingOf, madeRoom } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot } from './report.ts'
 import { openPostgres, serve } from './server.ts'
 import { STOPPED, aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
@@ -164,9 +164,8 @@ export const collectCommand = async (
     const unwanted = unrouted === 0 ? '' : ` · wanted by no destination ${String(unrouted)}`
     err.line(`headrace: received ${String(received)} (${String(refused)} refused)${unwanted}`)
     for (const [name, { forgotten, ...each }] of accounts) {
-      const gone = forgotten === 0 ? '' : `; ${String(forgotten)} old dead letters were removed to make room`
       const ends = showSummary(`accepted ${String(each.accepted)}`, 0, each)
-      err.line(`headrace: ${plain(name)}: ${ends}${gone}`)
+      err.line(`headrace: ${plain(name)}: ${ends}${madeRoom('; ', forgotten)}`)
     }
     if (all.accepted > totals().accepted)
       err.line(`headrace: with removed ones: ${showSummary(`accepted ${String(all.accepted)}`, 0, all)}`)

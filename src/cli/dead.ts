@@ -52,10 +52,8 @@ const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<Dead
   const found = await ask().catch(() => undefined)
   if (found?.rowCount === 0)
     throw new UsageError(`--queue: there is no queue ${server.queue} in the schema ${server.schema}`)
-  const store = outboxOf(
-    server.queue,
-    ALL_DEAD,
-  )({ codec: found?.rows[0]?.kind === 'messages' ? messages : events })
+  const codec = found?.rows[0]?.kind === 'messages' ? messages : events
+  const store = outboxOf(server.queue, ALL_DEAD)({ codec })
   await opened()
   return store
 }

@@ -68,7 +68,7 @@ export const showSummary = (first: string, refused: number, totals: Totals): str
 
 /** Says how many dead letters made room for newer ones, after what comes before it. */
 export const madeRoom = (before: string, count = 0): string =>
-  count === 0 ? '' : `${before}${counted(count, 'older one')} removed to make room`
+  count === 0 ? '' : `${before}${counted(count, 'older dead letter')} removed to make room`
 
 /** The exit code that the outcomes lead to. */
 export const endCodeOf = ({ rejected, expired, dropped, abandoned, waiting }: Totals): number => {

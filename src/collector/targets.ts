@@ -1,5 +1,5 @@
 /** The destinations of a collector. They may change while it runs. */
-import { isLeft, left, lefts, right, type Either } from '../core/either.ts'
+import { isLeft, left, right, type Either } from '../core/either.ts'
 import { checkOptions, optionalKey, strict } from '../core/options.ts'
 import { ConfigError, type Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'
@@ -140,7 +140,7 @@ export const openTargets = (
         if (known === undefined) added.push(next)
         else {
           const change = orFaults(() => known.prepare(next))
-          const wrong = lefts([change]).flat()
+          const wrong = isLeft(change) ? change.left : []
           faults.push(...fixed(known.settings, next, path))
           faults.push(...wrong.map((each) => ({ ...each, path: `${path}.${each.path}` })))
           changes.push(() => {

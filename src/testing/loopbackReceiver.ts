@@ -73,9 +73,15 @@ const PROMISED = 1_000
 
 let gzipBomb: Buffer | undefined
 
-const enact = (fault: Misbehaviour, res: ServerResponse, socket: Socket, clock: Clock, url: string): void => {
+const playFault = (
+  fault: Misbehaviour,
+  response: ServerResponse,
+  socket: Socket,
+  clock: Clock,
+  url: string,
+): void => {
   let cancelTimer: Cancel = () => undefined
-  res.once('close', () => cancelTimer())
+  response.once('close', () => cancelTimer())
 
   const later = (delay: number, act: () => void): void => {
     if (delay > 0) cancelTimer = clock.schedule(delay, act)
@@ -83,12 +89,12 @@ const enact = (fault: Misbehaviour, res: ServerResponse, socket: Socket, clock: 
   }
   const drip = (every: number): void =>
     later(every, () => {
-      res.write('.')
+      response.write('.')
       drip(every)
     })
   const pour = (bytes: number): void => {
-    if (bytes <= 0) res.end()
-    else res.write(CHUNK.subarray(0, bytes), () => pour(bytes - CHUNK.length))
+    if (bytes <= 0) response.end()
+    else response.write(CHUNK.subarray(0, bytes), () => pour(bytes - CHUNK.length))
   }
 
   if (fault.do === 'interim')
@@ -99,30 +105,30 @@ const enact = (fault: Misbehaviour, res: ServerResponse, socket: Socket, clock: 
     case 'garbage':
       return void socket.end('!"#$%&/()=? this is not HTTP\r\n\r\n')
     case 'headersOnly':
-      return res.writeHead(fault.code, { 'Content-Length': PROMISED }).flushHeaders()
+      return response.writeHead(fault.code, { 'Content-Length': PROMISED }).flushHeaders()
     case 'slowBody':
-      res.writeHead(fault.code).flushHeaders()
+      response.writeHead(fault.code).flushHeaders()
       return drip(1_000 / fault.bytesPerSecond)
     case 'truncate':
-      res.writeHead(fault.code, { 'Content-Length': PROMISED })
-      res.write(CHUNK.subarray(0, Math.min(fault.at, PROMISED - 1)), () => void socket.destroy())
+      response.writeHead(fault.code, { 'Content-Length': PROMISED })
+      response.write(CHUNK.subarray(0, Math.min(fault.at, PROMISED - 1)), () => void socket.destroy())
       return
     case 'hugeBody':
-      res.writeHead(fault.code)
+      response.writeHead(fault.code)
       return pour(fault.bytes ?? 1_000_000_000)
     case 'gzipBomb':
       gzipBomb ??= gzipSync(Buffer.alloc(50_000_000))
-      return void res.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(gzipBomb)
+      return void response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(gzipBomb)
     case 'hugeHeader':
-      return void res.writeHead(200, { 'x-huge': 'x'.repeat(fault.bytes ?? HUGE_HEADER) }).end()
+      return void response.writeHead(200, { 'x-huge': 'x'.repeat(fault.bytes ?? HUGE_HEADER) }).end()
     // Before a request they are played by the receiver; at a request it is too late for them.
     case 'tls':
     case 'dns':
-      return void res.writeHead(500).end(`a receiver cannot play ${fault.do} at a request`)
+      return void response.writeHead(500).end(`a receiver cannot play ${fault.do} at a request`)
     default: {
       const effect = effectOf(fault, url)
       if (effect.what === 'answer')
-        later(effect.after, () => void res.writeHead(effect.status, effect.headers).end())
+        later(effect.after, () => void response.writeHead(effect.status, effect.headers).end())
       // TLS has no reset of its own; there the connection just breaks.
       const reset = () => ('encrypted' in socket ? socket.destroy() : socket.resetAndDestroy())
       if (effect.what === 'error') later(effect.after, reset)
@@ -177,7 +183,7 @@ export const loopbackReceiver = async (
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()
-    enact(fault, response, socket, clock, url)
+    playFault(fault, response, socket, clock, url)
   }
 
   const listener: RequestListener = (request, response) => {

@@ -126,10 +126,12 @@ it('knows records that cannot be read: lists and deletes them, and leaves them i
 
 it('keeps as many as the application did, tells of removed ones, and takes one by its id', async () => {
   const { path, receiver } = await outboxWith([{}, {}, {}, {}, {}], 2)
-  const told = 'headrace: 2 of 2 dead letters · 3 older ones removed to make room · 0 events wait\n'
+  const told = 'headrace: 2 of 2 dead letters · 3 older dead letters removed to make room · 0 events wait\n'
   expect((await dead(path, 'ls')).stderr).toBe(told)
   const sent = await headrace(['send', '--outbox', path, '--to', receiver.url], { input: track('a') })
-  expect(sent.stderr).toContain(`1 new dead letter; ${path} holds 2, 1 older one removed to make room: see`)
+  expect(sent.stderr).toContain(
+    `1 new dead letter; ${path} holds 2, 1 older dead letter removed to make room: see`,
+  )
   const meant = '1 of 2 dead letters would be put back to wait; do it with --yes\n'
   expect((await dead(path, 'redrive', '5')).stdout).toBe(meant)
   expect((await dead(path, 'redrive', '5', '--yes')).stdout).toBe('1 dead letter was put back to wait\n')
