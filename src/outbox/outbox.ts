@@ -184,8 +184,8 @@ export interface Bookmark {
 /** An outbox on a disk or a server, which keeps bookmarks beside its items. */
 export interface BookmarkedOutbox<A> extends Outbox<A> {
   /**
-   * A bookmark is stored in the transaction of its items, and not if none of them had room. PostgreSQL stores
-   * none any more after a call that failed, for the rest of the process: a later one would skip its items.
+   * A bookmark is stored in the transaction of its items, and not if none of them had room. After a call
+   * that failed none is stored any more until the outbox is opened anew: a later one would skip its items.
    */
   readonly enqueue: (
     items: ReadonlyArray<A>,

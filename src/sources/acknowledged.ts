@@ -4,8 +4,7 @@ import { constVoid, right, type Either } from '../core/either.ts'
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
-import { checkOptions, clockOption, func } from '../core/options.ts'
-import { optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
+import * as option from '../core/options.ts'
 import { abandoned, notEither, notPromise, type Abandoned } from '../core/outcome.ts'
 import { threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
 import { listeners } from '../log/listeners.ts'
@@ -51,24 +50,23 @@ export interface Answers<M, T> {
   readonly clock?: Clock
 }
 
-const answersOptions = strict({
-  item: func(),
-  ack: func(),
-  nak: func(),
-  reject: optional(func()),
-  extend: optional(func()),
-  extendEvery: withDefault(timeLimit, 10_000),
-  lost: optional(func()),
-  window: withDefault(wholeNumber('messages', 1), 1_000),
-  onEvent: optional(func<Listener>()),
-  clock: withDefault(clockOption, systemClock),
+const answersOptions = option.strict({
+  item: option.func(),
+  ack: option.func(),
+  nak: option.func(),
+  reject: option.optional(option.func()),
+  extend: option.optional(option.func()),
+  extendEvery: option.withDefault(option.timeLimit, 10_000),
+  lost: option.optional(option.func()),
+  window: option.withDefault(option.wholeNumber('messages', 1), 1_000),
+  onEvent: option.optional(option.func<Listener>()),
+  clock: option.withDefault(option.clockOption, systemClock),
 })
 
 /** A message whose answer has not settled. */
 interface Open<M> {
   readonly message: M
   item?: unknown
-  /** `ack`, `nak` or `reject` was called. */
   isAnswered?: boolean
   isExtending?: boolean
   cancelExtend?: Cancel
@@ -104,8 +102,7 @@ const noAnswerFor = (unanswered: number, unsettled: number): string =>
  * import { acknowledged } from 'headrace/sources/acknowledged'
  *
  * const ack = (message: string) => console.log('ack', message)
- * const nak = (message: string) => console.log('nak', message)
- * acknowledged(['1', 'x'], { item: (message) => message, ack, nak }, (items$) =>
+ * acknowledged(['1', 'x'], { item: (message) => message, ack, nak: console.error }, (items$) =>
  *   items$.pipe(mapRight((text): unknown => JSON.parse(text)), deliver(memory())),
  * ).subscribe((ended) => console.log(ended._tag))
  * // => ack 1
@@ -118,8 +115,8 @@ export const acknowledged = <M, T, R>(
   answers: Answers<M, T>,
   pipeline: OperatorFunction<Either<never, T>, R>,
 ): Observable<R> => {
-  const checked = checkOptions('options of acknowledged', answersOptions, answers)
-  checkOptions('pipeline of acknowledged', func(), pipeline)
+  const checked = option.checkOptions('options of acknowledged', answersOptions, answers)
+  option.checkOptions('pipeline of acknowledged', option.func(), pipeline)
   const { window, extendEvery, onEvent, clock } = checked
   const { item: itemOf, ack, nak, reject, extend, lost } = answers
   // `nak` gets the ends that `verbOf` says it for.
@@ -136,14 +133,10 @@ export const acknowledged = <M, T, R>(
         let hasEnded = false
         let finish: (() => void) | undefined
         const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
-        const defect = (where: string, error: unknown): void =>
-          report({
-            _tag: 'Defect',
-            at: clock.now(),
-            from: 'acknowledged',
-            where: `acknowledged: ${where}`,
-            error,
-          })
+        const defect = (where: string, error: unknown): void => {
+          const place = { at: clock.now(), from: 'acknowledged', where: `acknowledged: ${where}` }
+          report({ _tag: 'Defect', ...place, error })
+        }
 
         const ask = (where: string, call: () => unknown, use: () => void): void => {
           // A thenable of the host may throw: a promise of it rejects.
@@ -225,12 +218,12 @@ export const acknowledged = <M, T, R>(
           }),
         )
         subscriber.add(() => {
+          waiting.stop()
           for (const one of open) {
             putBack(one)
             one.cancelExtend?.()
           }
         })
-        subscriber.add(waiting.stop)
         // Not through the pipeline: it may unsubscribe before it completes, and messages still come.
         reading.add(messages$.subscribe({ next: receive, error: constVoid, complete: sourceEnded }))
         subscriber.add(reading)

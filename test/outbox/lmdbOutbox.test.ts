@@ -1,7 +1,8 @@
 /** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { execFile } from 'node:child_process'
-import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -103,6 +104,21 @@ describe('bookmarks', () => {
     const crashed = open(copy)
     expect([crashed.bookmark('in'), crashed.stats().waiting]).toEqual(['2', 3])
     await crashed.close()
+  })
+
+  it('pass over no items: none is stored after items that the disk did not take', async () => {
+    const outbox = open(newFolder())
+    const { statfsSync } = fs
+    Object.assign(fs, { statfsSync: () => ({ ...statfsSync('/'), bavail: 0 }) })
+    syncBuiltinESMExports()
+    const enqueue = async (value: string) => outbox.enqueue([value], { bookmark: { name: 'in', value } })
+    const full = expect(enqueue('0')).rejects.toThrow('nearly full')
+    for (let turn = 0; turn < 3; turn++) await Promise.resolve()
+    Object.assign(fs, { statfsSync })
+    syncBuiltinESMExports()
+    const [answers] = await Promise.all([enqueue('1'), full])
+    expect([answers.filter(isRight).length, outbox.bookmark('in')]).toEqual([1, undefined])
+    await outbox.close()
   })
 
   it('have names of any characters and length', async () => {

@@ -264,11 +264,8 @@ export const storedEntries = <A>(
   }
 
   return {
-    /**
-     * Adds items, and in the same transaction writes `beside`; the function that it returns runs after the
-     * sync.
-     */
-    enqueue: (offers: ReadonlyArray<Offer<A>>, beside: () => () => void) => {
+    /** Adds items, and writes `beside` in the same transaction. */
+    enqueue: (offers: ReadonlyArray<Offer<A>>, beside: () => unknown) => {
       const refusal = ({ item, size }: Offer<A>) => refusalOf(commits.counters(), item, size)
       // A full store is not asked again.
       if (offers.every(refusal)) return Promise.resolve(offers.flatMap((one) => refusal(one) ?? []).map(left))
@@ -286,9 +283,8 @@ export const storedEntries = <A>(
           added.push({ number, entry, size })
           return right(entry)
         })
-        const synced = added.length > 0 ? beside() : undefined
+        if (added.length > 0) beside()
         return () => {
-          synced?.()
           for (const next of added) {
             // If there is a gap, they are read from the disk in their turn.
             if (next.number !== readAheadEnd || readAhead.size() >= MAX_AHEAD || aheadBytes > MAX_AHEAD_BYTES)

@@ -81,17 +81,19 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   })
   const { commits, entries, bookmarks } = begun
   /** In a transaction, which is synced before the call that it serves is answered. */
-  const put = ({ name, value }: Bookmark): (() => void) => {
-    void bookmarks.put(keyOf(name), JSON.stringify([name, value]))
-    return constVoid
-  }
+  const put = ({ name, value }: Bookmark) => void bookmarks.put(keyOf(name), JSON.stringify([name, value]))
+  /** An enqueue failed: a later bookmark would skip its items. */
+  let hasGap = false
   let closing: Promise<void> | undefined
 
   return {
     keeps: () => true,
     enqueue: async (items, { bookmark } = {}) => {
       const offers = items.map((item) => offerOf(codec, item))
-      return await entries.enqueue(offers, () => (bookmark === undefined ? constVoid : put(bookmark)))
+      const stored = entries.enqueue(offers, () => bookmark && !hasGap && put(bookmark))
+      // In the turn of the failure: the next transaction begins in it.
+      stored.catch(() => (hasGap = true))
+      return await stored
     },
     lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
     retries: entries.retries,
@@ -106,7 +108,11 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
       // Written by `put`.
       return stored === undefined ? undefined : (JSON.parse(stored) as [string, string])[1]
     },
-    remember: (bookmark) => commits.write(1, true, () => put(bookmark)),
+    remember: (bookmark) =>
+      commits.write(1, true, () => {
+        put(bookmark)
+        return constVoid
+      }),
     stats: () => {
       const { waiting, bytes, dead, evictedDeadLetters } = commits.counters()
       const { maxCount, maxBytes } = bounds
