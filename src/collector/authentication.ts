@@ -2,6 +2,7 @@ import { isLeft } from '../core/either.ts'
 import { newId } from '../event/payload.ts'
 import { signerFrom, type Secret } from '../signing/secret.ts'
 
+const MAX_REMEMBERED = 1_000
 const BASIC = /^basic +([A-Za-z0-9+/_=-]+) *$/i
 
 /** The user name of a Basic header. Some senders omit the colon. */
@@ -12,7 +13,7 @@ const userOf = (header: string): string | undefined => {
 
 /**
  * Finds the owner of a write key. Keys are never compared as text: each signs a word of this process, and the
- * signature is looked up, so timing tells nothing of a key. Correct user names are remembered: a signature
+ * signature is looked up, so timing tells nothing of a key. Correct headers are remembered: a signature
  * costs more than the rest.
  */
 export const authentication = <S>(owners: ReadonlyArray<readonly [key: Secret | string, owner: S]>) => {
@@ -32,9 +33,12 @@ export const authentication = <S>(owners: ReadonlyArray<readonly [key: Secret | 
     byKey,
     /** By an `Authorization` header: Basic, with the write key as user name and any password. */
     byHeader: (header: string): S | undefined => {
-      const user = userOf(header) ?? ''
-      const found = remembered.get(user) ?? byKey(user)
-      if (found !== undefined) remembered.set(user, found)
+      const known = remembered.get(header)
+      if (known !== undefined) return known
+      const found = byKey(userOf(header) ?? '')
+      // The password is free, so a sender has any number of headers.
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+      if (found !== undefined) remembered.set(header, found)
       return found
     },
   }

@@ -22,15 +22,15 @@ export type AnswerRequest = (
   readBody: () => Promise<Either<Answer, CompleteBody>>,
 ) => Promise<Answer>
 
-const PATH = /^[^]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias|[abgipst])\/*$/
+const PATH =
+  /^[^?#]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias|[abgipst])\/*(?:[?#]|$)/
 
 /** A library for browsers posts to `/v1/` and the first character of these. */
 const ABBREVIATED = ['alias', 'batch', 'group', 'identify', 'page', 'screen', 'track'] as const
 
 /** The endpoint of a request target: its path ends in `/v1/` and a name, behind any prefix. */
 export const endpointOf = (target: string): Endpoint | undefined => {
-  const [path = ''] = target.split(/[?#]/, 1)
-  const name = PATH.exec(path)?.[1]
+  const name = PATH.exec(target)?.[1]
   if (name?.length === 1) return ABBREVIATED.find((each) => each.startsWith(name))
   // The other names of the pattern are endpoints.
   return name === 'import' ? 'batch' : (name as Endpoint | undefined)
@@ -156,7 +156,8 @@ export const requestHandler = (
 
     const read = await readBody()
     if (isLeft(read)) return read.left
-    await begin()
+    const turn = begin()
+    if (turn !== undefined) await turn
     const body = read.right
     const isParsed = 'parsed' in body
     let value: Either<Answer, unknown>

@@ -7,6 +7,7 @@ export interface ByteBuffer {
   readonly bytes: () => Buffer
 }
 
+const EMPTY: Buffer = Buffer.alloc(0)
 const SMALLEST_BUFFER = 1_024
 
 /**
@@ -14,14 +15,14 @@ const SMALLEST_BUFFER = 1_024
  * The first chunk is not copied, so it must not change.
  */
 export const byteBuffer = (): ByteBuffer => {
-  let buffer: Buffer = Buffer.alloc(0)
+  let buffer = EMPTY
   let size = 0
   return {
     size: () => size,
     add: (chunk) => {
       const end = size + chunk.length
       if (size === 0) {
-        buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+        buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
       } else {
         if (end > buffer.length) {
           const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, end, SMALLEST_BUFFER))
@@ -32,6 +33,6 @@ export const byteBuffer = (): ByteBuffer => {
       }
       size = end
     },
-    bytes: () => buffer.subarray(0, size),
+    bytes: () => (size === buffer.length ? buffer : buffer.subarray(0, size)),
   }
 }

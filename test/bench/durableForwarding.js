@@ -55,5 +55,6 @@ export const plans = [
     limits: { [DISK]: 0.6 },
   },
   { ...plan, what: 'CPU: ', cases: [DISK, MEMORY], atLeast: true, limits: { [MEMORY]: 0.78 } },
+  { ...plan, what: 'CPU: ', cases: [LMDB, UNDICI] },
   { ...plan, cases: [CLIENT, STORED], requests: 1 / 20, units: 4_000, apart: true },
 ]
