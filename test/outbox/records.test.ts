@@ -23,6 +23,22 @@ it('ends an item whose failure is no JSON', async () => {
   await outbox.close()
 })
 
+it('keeps the bytes of each item, of small lists and of one that is larger than their memory', async () => {
+  const path = newFolder()
+  const lists = ['one', 'two', 'three'].map((name) => [
+    name,
+    name.repeat(200_000),
+    `${name} `.repeat(200_000),
+  ])
+  const outbox = open(path)
+  await outbox.enqueue(['small'])
+  await Promise.all(lists.map(async (list) => outbox.enqueue(list)))
+  await outbox.close()
+  const again = open(path)
+  expect((await all(again)).map(({ item }) => item)).toEqual(['small', ...lists.flat()])
+  await again.close()
+})
+
 describe('a record that cannot be read', () => {
   const damaged = async (path: string, trees: ReadonlyArray<string>): Promise<void> => {
     const outbox = open(path)

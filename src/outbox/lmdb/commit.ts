@@ -9,6 +9,7 @@ import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
 import { OutboxError } from './contract.ts'
+import { listMemory } from './records.ts'
 import { COUNTERS_KEY, NO_COUNTERS, RESERVED_SPACE, countersIn, roomInFile, roomOnDisk } from './store.ts'
 import type { Counts, Store } from './store.ts'
 
@@ -64,6 +65,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
   const isHung = (): boolean => hung !== undefined
   /** Commits until the disk is asked for its room again. To ask took 1 % of a delivery. */
   let unchecked = 0
+  const { reset, bytesFor } = listMemory()
   const isNearlyFull = (): boolean => {
     if (unchecked-- > 0) return false
     const onDisk = roomOnDisk(path)
@@ -82,6 +84,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
   /** Writes all of them in one transaction, or none. Those that find the disk nearly full are left out. */
   const commit = async (take: () => ReadonlyArray<Commit>): Promise<Either<Error, ReadonlyArray<Done>>> => {
     if (hung !== undefined) return left(hung)
+    reset()
     const draft = { ...counters }
     const removed = { keys: new Set<number>(), evictedTo: 0 }
     let applied: ReadonlyArray<Either<Error, () => unknown>> = []
@@ -141,6 +144,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
         ? Promise.reject(hung ?? new Error(`the outbox in ${path} is closed`))
         : // Only this `apply` answers at its place.
           (commits.ask({ grows, apply }, count, bytes).then(answerOf) as Promise<T>),
+    /** Memory for a record, in `apply` alone. */
+    bytesFor,
     /** As they were last synced. */
     counters: (): Readonly<Counts> => counters,
     /**

@@ -276,7 +276,7 @@ export const storedEntries = <A>(
           const refusal = refusalOf(counters, item, size)
           if (refusal !== undefined) return left(refusal)
           const number = ++counters.lastItem
-          append(fresh, number, encodeRecord(size, text))
+          append(fresh, number, encodeRecord(size, text, commits.bytesFor))
           counters.waiting++
           counters.bytes += size
           const entry = newEntry(String(number), item)
@@ -354,7 +354,7 @@ export const storedEntries = <A>(
       commits.write(1, true, (counters, removed) => {
         const entry = newEntry(String(++counters.lastItem), item)
         const about = aboutDead(entry, outcome, now())
-        addDead(counters, removed, withAbout(encodeRecord(size, text), about))
+        addDead(counters, removed, withAbout(encodeRecord(size, text, commits.bytesFor), about))
         return () => undefined
       }),
     deadLetters,
