@@ -65,7 +65,7 @@ const retryAfterOf = (headers: unknown): string | ReadonlyArray<string> | undefi
 
 /** Bytes of a body that are read, and milliseconds for them, before its stream is destroyed. */
 export const MAX_DRAINED = 16_384
-const DRAIN_TIMEOUT = 5_000
+const DRAINED_WITHIN = 5_000
 
 /** The used part of a stream of Node. */
 interface Stream {
@@ -81,7 +81,7 @@ const isWebStream = (value: unknown): value is { readonly cancel: () => Promise<
 const drop = (body: unknown, clock: Clock): void => {
   if (isWebStream(body)) body.cancel().catch(() => undefined)
   if (!isStream(body) || body.readableFlowing !== null) return
-  const cancel = clock.schedule(DRAIN_TIMEOUT, () => body.destroy(), { holds: false })
+  const cancel = clock.schedule(DRAINED_WITHIN, () => body.destroy(), { holds: false })
   let left = MAX_DRAINED
   body
     .on('error', () => undefined)

@@ -54,7 +54,7 @@ export const deliveringBy = <A>(inner: Sink<never>, sink: Sink<A>): Sink<A> => {
 export const nothingToCancel: Cancel = () => undefined
 
 /** Ends a delivery by a defect, and one whose `error` throws by `complete`: no error ends the process. */
-const fail = (observer: Observer<Verdict> | undefined, defect: unknown): void => {
+const endByDefect = (observer: Observer<Verdict> | undefined, defect: unknown): void => {
   for (const end of ['error', 'complete'] as const)
     try {
       return observer?.[end](defect)
@@ -90,12 +90,12 @@ class HeldDelivery implements Observer<Verdict> {
     try {
       observer?.complete()
     } catch (defect) {
-      fail(observer, defect)
+      endByDefect(observer, defect)
     }
   }
 
   error(defect: unknown): void {
-    fail(this.close(), defect)
+    endByDefect(this.close(), defect)
   }
 
   /** Takes the teardown; it runs at once if the delivery is over already. */

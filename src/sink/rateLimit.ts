@@ -21,7 +21,7 @@ const rateOptions = strict({
 const START_COST = 1_000
 
 /** Milliseconds to the furthest moment that is given out: a standby may have taken the items before it. */
-const MAX_AHEAD = 600_000
+const FURTHEST = 600_000
 
 /**
  * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t
@@ -62,7 +62,7 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
         fullAt = Math.max(fullAt, time) + START_COST
         return undefined
       }
-      lastGiven = Math.max(free, Math.min(lastGiven + START_COST, time + MAX_AHEAD * perSecond))
+      lastGiven = Math.max(free, Math.min(lastGiven + START_COST, time + FURTHEST * perSecond))
       return left(retryable('held', { notBefore: origin + Math.ceil(lastGiven / perSecond), gate, detail }))
     }
     return { holdBack }
