@@ -10,7 +10,8 @@ import type { Sink } from './sink.ts'
 export interface DedupeOptions<in A> {
   /**
    * The key of an item. Items of one key are the same item. Keys are compared as in a `Map`: give a text or
-   * a number, not a new object. An item whose key is undefined is always sent.
+   * a number, not an object, which would be one key for all sinks. An item whose key is undefined is always
+   * sent.
    */
   readonly keyOf: (item: A) => unknown
   /** Milliseconds for which a success is remembered. */
@@ -32,7 +33,9 @@ interface Shared {
   cancel: Cancel
 }
 
-const isKey = (key: unknown): key is string | number => typeof key === 'string' || typeof key === 'number'
+/** Whether a text can stand for the key. Objects and symbols stand for themselves. */
+const hasText = (key: unknown): key is string | number | bigint | boolean | null =>
+  Object(key) !== key && typeof key !== 'symbol'
 
 const duplicate = (receipt: Receipt): Verdict => right({ ...receipt, duplicate: true })
 
@@ -94,7 +97,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         const given = keyOf(item)
         if (given === undefined) return subscribe(item, attempt, observer)
         // Another sink under the same layer has not taken what this one took.
-        const key = isKey(given) ? `${sink.name} ${typeof given} ${String(given)}` : given
+        const key = hasText(given) ? `${sink.name} ${typeof given} ${String(given)}` : given
         forget(now())
         const before = taken.get(key)
         if (before !== undefined) return answer(observer, before.verdict)

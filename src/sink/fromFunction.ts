@@ -1,6 +1,7 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { left, right } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
+import type { Clock } from '../core/clock.ts'
 import { isFailure, isVerdict, messageOf, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf, type Fields } from '../core/json.ts'
@@ -62,8 +63,9 @@ const retryAfterOf = (headers: unknown): string | ReadonlyArray<string> | undefi
   return typeof value === 'string' || Array.isArray(value) ? value : undefined
 }
 
-/** Bytes of a body that are read before its stream is destroyed. */
+/** Bytes of a body that are read, and milliseconds for them, before its stream is destroyed. */
 export const MAX_DRAINED = 16_384
+const DRAINED_WITHIN = 5_000
 
 /** The used part of a stream of Node. */
 interface Stream {
@@ -76,12 +78,14 @@ const isWebStream = (value: unknown): value is { readonly cancel: () => Promise<
   hasFunctions(value, ['cancel', 'getReader'])
 
 /** Drops a body that the host has not begun to read: it would hold its connection. */
-const drop = (body: unknown): void => {
+const drop = (body: unknown, clock: Clock): void => {
   if (isWebStream(body)) body.cancel().catch(() => undefined)
   if (!isStream(body) || body.readableFlowing !== null) return
+  const cancel = clock.schedule(DRAINED_WITHIN, () => body.destroy(), { holds: false })
   let left = MAX_DRAINED
   body
     .on('error', () => undefined)
+    .on('close', cancel)
     .on('data', ({ length }) => {
       left -= length
       if (left < 0) body.destroy()
@@ -171,10 +175,10 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     if (!isRecord(value)) return delivered
     const status = statusOf(value)
     if (status !== undefined) {
-      drop(value['body'] ?? value)
+      const clock = clockOf(attempt)
+      drop(value['body'] ?? value, clock)
       const retryAfter = retryAfterOf(value['headers'])
-      const wall = clockOf(attempt).now()
-      return statusVerdict(statusTable, name, { status, retryAfter }, wall, nowOf(attempt))
+      return statusVerdict(statusTable, name, { status, retryAfter }, clock.now(), nowOf(attempt))
     }
     if (value['_tag'] !== 'Left') return delivered
     if (value['left'] instanceof Error) return failed(value['left'])

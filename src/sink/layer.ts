@@ -53,6 +53,16 @@ export const deliveringBy = <A>(inner: Sink<never>, sink: Sink<A>): Sink<A> => {
 /** The teardown of something that leaves nothing behind. */
 export const nothingToCancel: Cancel = () => undefined
 
+/** Ends a delivery by a defect, and one whose `error` throws by `complete`: no error ends the process. */
+const endByDefect = (observer: Observer<Verdict> | undefined, defect: unknown): void => {
+  for (const end of ['error', 'complete'] as const)
+    try {
+      return observer?.[end](defect)
+    } catch {
+      // An observer that throws at both is left alone.
+    }
+}
+
 /** Holds one delivery to the contract: one verdict at most, one end, and nothing after end or cancel. */
 class HeldDelivery implements Observer<Verdict> {
   /** Undefined when the delivery has ended or is cancelled. */
@@ -67,16 +77,25 @@ class HeldDelivery implements Observer<Verdict> {
   next(verdict: Verdict): void {
     if (this.hasVerdict) return
     this.hasVerdict = true
-    this.observer?.next(verdict)
+    try {
+      this.observer?.next(verdict)
+    } catch (defect) {
+      this.error(defect)
+    }
   }
 
   complete(): void {
-    if (this.hasVerdict) this.close()?.complete()
-    else this.close()?.error(new Error('the sink completed without a verdict'))
+    if (!this.hasVerdict) return this.error(new Error('the sink completed without a verdict'))
+    const observer = this.close()
+    try {
+      observer?.complete()
+    } catch (defect) {
+      endByDefect(observer, defect)
+    }
   }
 
   error(defect: unknown): void {
-    this.close()?.error(defect)
+    endByDefect(this.close(), defect)
   }
 
   /** Takes the teardown; it runs at once if the delivery is over already. */

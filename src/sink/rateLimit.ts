@@ -20,11 +20,14 @@ const rateOptions = strict({
 /** The cost of one start. */
 const START_COST = 1_000
 
+/** Milliseconds to the furthest moment that is given out: a standby may have taken the items before it. */
+const FURTHEST = 600_000
+
 /**
  * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t
  * seconds never more than `burst + t * perSecond`. A delivery above the rate is not started: its verdict is
  * `Retryable('held')` with a `notBefore`, at once. These moments are spread by the rate, so held deliveries
- * do not come back together.
+ * do not come back together. None is more than ten minutes away: an item without a place then is held again.
  *
  * The limit belongs to the layer: all sinks inside one layer share it. It is held in memory and has no timer.
  *
@@ -59,7 +62,7 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
         fullAt = Math.max(fullAt, time) + START_COST
         return undefined
       }
-      lastGiven = Math.max(free, lastGiven + START_COST)
+      lastGiven = Math.max(free, Math.min(lastGiven + START_COST, time + FURTHEST * perSecond))
       return left(retryable('held', { notBefore: origin + Math.ceil(lastGiven / perSecond), gate, detail }))
     }
     return { holdBack }

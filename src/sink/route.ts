@@ -2,6 +2,7 @@ import { left } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable, type Verdict } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, func, strict, text, wholeNumber, withDefault } from '../core/options.ts'
+import { closeAll } from './combine.ts'
 import { answer, makeSink, nothingToCancel, subscribeTo, type Subscribe } from './layer.ts'
 import { clockOf, type Sink } from './sink.ts'
 
@@ -35,8 +36,6 @@ export interface RoutedSink<in A, in K> extends Sink<A> {
    */
   readonly reopen: (key: K) => void
 }
-
-type HowToClose = Parameters<Sink<never>['close']>[0]
 
 interface OpenRoute<A> {
   readonly sink: Sink<A>
@@ -78,16 +77,11 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
   /** Replaced, and still in use: beside `maxCount`. */
   const retired = new Set<OpenRoute<A>>()
 
-  /** Async, because a sink of the host may throw at once, here in a timer. */
-  const close = async (key: K, { sink, cancelIdle }: OpenRoute<A>, how: HowToClose): Promise<void> => {
+  /** A failed close of a sink that is no longer needed costs no item. */
+  const closeIdle = (key: K, { sink, clock, cancelIdle }: OpenRoute<A>): void => {
     cancelIdle()
     if (sinks.get(key)?.sink === sink) sinks.delete(key)
-    await sink.close(how)
-  }
-
-  /** A failed close of a sink that is no longer needed costs no item. */
-  const closeIdle = (key: K, idle: OpenRoute<A>): void => {
-    close(key, idle, { timeout: CLOSE_TIMEOUT, clock: idle.clock }).catch(() => undefined)
+    closeAll([sink], CLOSE_TIMEOUT, clock).catch(() => undefined)
   }
 
   const release = (key: K, used: OpenRoute<A>): void => {
@@ -131,10 +125,11 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
         release(key, found)
       }
     },
-    async (timeout, clock) => {
-      const replaced = [...retired].map(async ({ sink }) => sink.close({ timeout, clock }))
-      const present = [...sinks].map(([key, each]) => close(key, each, { timeout, clock }))
-      await Promise.all([...present, ...replaced])
+    (timeout, clock) => {
+      for (const { cancelIdle } of sinks.values()) cancelIdle()
+      const all = [...sinks.values(), ...retired].map(({ sink }) => sink)
+      sinks.clear()
+      return closeAll(all, timeout, clock)
     },
   )
   const reopen = (key: K): void => {

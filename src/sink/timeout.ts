@@ -46,6 +46,8 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     // All have the same time to run, so the oldest is due first: one timer, set for the oldest, is exact.
     const running = linkedList<Running>()
     let disarm: Cancel | undefined
+    /** How late the oldest is: by much only if the process stands still, because its timer comes first. */
+    const lateness = (): number => clock.monotonic() - (running.oldest()?.start ?? Infinity) - timeout
     /** The process stood still. Answers that came meanwhile are read before anything is judged. */
     let isCatchingUp = false
 
@@ -70,7 +72,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
       }
 
       next(verdict: Verdict): void {
-        if (this.isOver() && !isCatchingUp) this.expire()
+        if (this.isOver() && !isCatchingUp && lateness() < STANDSTILL) this.expire()
         else this.observer.next(verdict)
       }
 
@@ -101,8 +103,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     }
 
     const expireAllDue = (): void => {
-      const { start = Infinity } = running.oldest() ?? {}
-      isCatchingUp = !isCatchingUp && clock.monotonic() - start - timeout >= STANDSTILL
+      isCatchingUp = !isCatchingUp && lateness() >= STANDSTILL
       disarm = isCatchingUp ? nextTurn(expireAllDue) : undefined
       if (isCatchingUp) return
       for (let each = running.oldest(); each?.isOver() === true; each = running.oldest()) each.expire()

@@ -45,9 +45,9 @@ it('always sends an item without a key', () => {
   expect(inner.calls.map(({ item }) => item)).toEqual(['a', 'b'])
 })
 
-it('siblings under one layer each get an item, and a layer around them too', () => {
+it.each(['x', 7, 7n, true, null])('siblings and a layer around them each get an item of key %o', (key) => {
   const clock = virtualClock()
-  const once = withDedupe<string>({ keyOf: (item) => item, keyTimeout: 1_000 })
+  const once = withDedupe<string>({ keyOf: () => key, keyTimeout: 1_000 })
   const named = (name: string) => ({
     ...scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: name }) }) }),
     name,

@@ -11,7 +11,7 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { virtualClock } from '../../src/testing/index.ts'
-import { deliverOnce, payloadOf } from './deliverOnce.ts'
+import { deliverOnce, hear, payloadOf } from './deliverOnce.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { receiverOf } from '../support/http.ts'
 import { throwing } from '../support/check.ts'
@@ -88,6 +88,18 @@ describe('the answer of an HTTP client', () => {
       await expect.poll(receiver.connections).toBe(0)
     },
   )
+
+  test('a body that does not end within 5 s is destroyed, and one that ended leaves no timer', async () => {
+    const clock = virtualClock()
+    const endless = new Readable({ read: () => undefined })
+    const answering = (body: Readable) => sink('mine', async () => ({ statusCode: 200, body }))
+    for (const body of [endless, Readable.from(['a'])]) hear(answering(body), 1, { ...onlyAttempt, clock })
+    await expect.poll(clock.pending).toBe(1)
+    await clock.advance(4_999)
+    expect(endless.destroyed).toBe(false)
+    await clock.advance(1)
+    expect(endless.destroyed).toBe(true)
+  })
 
   test('a body that the host reads is left alone', async () => {
     const body = Readable.from(['a'.repeat(20_000), 'b'])

@@ -1,10 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { NEVER, Observable, of, throwError } from 'rxjs'
+import { NEVER, Observable, of, throwError, type Observer } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { onlyAttempt, sink, type Sink, type Verdict } from '../../src/index.ts'
-import { contramap, makeLayer, makeSink } from '../../src/sink/layer.ts'
+import { answer, contramap, makeLayer, makeSink, type Subscribe } from '../../src/sink/layer.ts'
 import { hear } from './deliverOnce.ts'
-import { throwing } from '../support/check.ts'
+import { throwing, turns } from '../support/check.ts'
 
 const taken: Verdict = right({ sink: 'theirs' })
 
@@ -107,6 +107,34 @@ test('an observer that lost its methods in a spread is a defect of its delivery'
   expect(String(told)).toBe(
     'TypeError: a layer gave an observer without complete: give next, error and complete, not a spread',
   )
+})
+
+const planted = new Error('planted')
+const none = new Error('the sink completed without a verdict')
+test.each<readonly [ReadonlyArray<keyof Observer<Verdict>>, ReadonlyArray<unknown>]>([
+  [['next'], [planted]],
+  [['complete'], [taken, planted]],
+  [['next', 'error'], [none]],
+  [['complete', 'error'], [taken]],
+])('an observer of a layer that throws in %j later is a defect of its delivery', async (where, told) => {
+  let cleared = 0
+  const start: Subscribe<number> = (_item, _attempt, observer) => {
+    setImmediate(() => answer(observer, taken))
+    return () => cleared++
+  }
+  const layer = makeLayer<number>(
+    makeSink('own', start, () => Promise.resolve()),
+    (start) => (item, attempt, observer) =>
+      start(item, attempt, {
+        next: (verdict) => observer.next(verdict),
+        error: (defect) => observer.error(defect),
+        complete: () => observer.complete(),
+        ...Object.fromEntries(where.map((name) => [name, throwing(planted)])),
+      }),
+  )
+  const heard = hear(layer, 1)
+  await turns(2)
+  expect([heard.told, cleared]).toEqual([told, 1])
 })
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {

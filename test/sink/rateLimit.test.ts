@@ -29,6 +29,12 @@ it('counts moments that were given and never used no longer than until its bucke
   expect(moments.slice(9)).toEqual([9_000, 'delivered', 6_000])
 })
 
+it('gives out no moment that is more than ten minutes away', () => {
+  const { moments, deliver } = asking({ perSecond: 1, burst: 1 })
+  for (let n = 0; n < 700; n++) deliver(n)
+  expect([moments[599], ...moments.slice(-2)]).toEqual([599_000, 600_000, 600_000])
+})
+
 it('may be around siblings, and not twice on one way', () => {
   const limited = withRateLimit({ perSecond: 1 })
   const both = toAll(['a', 'b'].map((name) => limited(memory<number>({ name }))))

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { memory } from '../../src/sink/memory.ts'
 import { onlyAttempt, route, type Clock, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
+import { turns } from '../support/check.ts'
 
 const send = (sink: Sink<string>, item: string, clock: Clock): Promise<unknown> =>
   firstValueFrom(sink.deliver(item, { ...onlyAttempt, clock }), { defaultValue: undefined })
@@ -30,6 +31,20 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
   for (const key of ['d', 'e']) await send(byKey, key, clock)
   await expect(byKey.close({ timeout: 0 })).rejects.toThrow('oops')
   expect(closed).toEqual(['a', 'b', 'c', 'd', 'e'])
+})
+
+it('waits for each close, also if one of them fails', async () => {
+  const closed: string[] = []
+  const close = (key: string) => async () => {
+    if (key === 'a') throw new Error('oops')
+    await turns()
+    closed.push(key)
+  }
+  const open = (name: string) => ({ ...memory<string>({ name }), close: close(name) })
+  const byKey = route({ keyOf: (item: string) => item, open })
+  for (const key of ['a', 'b']) await send(byKey, key, virtualClock())
+  await expect(byKey.close()).rejects.toThrow('oops')
+  expect(closed).toEqual(['b'])
 })
 
 it('opens the sink of a key anew, and closes the one before it after its last delivery', async () => {
