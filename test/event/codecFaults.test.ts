@@ -17,9 +17,7 @@ const KindB = t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t
 const Kinds = t.union([t.type({ type: t.literal('a'), x: t.string }), KindB])
 const loud: t.Validate<unknown, string> = (_, at) => t.failure('hunter2', at, 'must be in capitals')
 const Loud = new t.Type('Loud', t.string.is, loud, t.identity)
-interface Tree {
-  readonly children: Tree[]
-}
+type Tree = Readonly<{ children: Tree[] }>
 const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ children: t.array(Tree) }))
 const tree = { children: [{ children: [{}] }] }
 const Both = t.intersection([t.type({ a: t.string }), t.type({ b: t.string })])

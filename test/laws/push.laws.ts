@@ -4,10 +4,7 @@ import { it } from 'vitest'
 import { push, type NotTaken, type Push, type PushOptions } from '../../src/sources/push.ts'
 import { holds, lawTable, same, turns, type Drawn } from '../support/check.ts'
 
-export interface Item {
-  readonly n: number
-  readonly size: number
-}
+export type Item = Readonly<{ n: number; size: number }>
 
 export type MakePush = (options: PushOptions<Item>) => Push<Item>
 

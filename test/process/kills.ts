@@ -116,10 +116,7 @@ export const hearing =
     }
   }
 
-interface Posted {
-  readonly event: string
-  readonly messageId: string
-}
+type Posted = Readonly<{ event: string; messageId: string }>
 
 /** A receiver that answers 503 now and then, and some requests not at all, so that something waits at each kill. */
 export const openReceiver = async (
