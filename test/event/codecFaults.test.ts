@@ -4,12 +4,8 @@ import { textsIn } from '../support/decoded.ts'
 
 const Port = t.refinement(t.number, (n) => n > 0 && n < 65_536, 'Port')
 
-const Members = t.type({
-  a: t.string,
-  list: t.array(t.number),
-  pair: t.tuple([t.string, t.boolean]),
-  map: t.record(t.string, t.Int),
-})
+const [pair, map] = [t.tuple([t.string, t.boolean]), t.record(t.string, t.Int)]
+const Members = t.type({ a: t.string, list: t.array(t.number), pair, map })
 const Optional = t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) })
 const Wrapped = t.exact(t.intersection([t.type({ a: t.string }), Optional]))
 const Far = t.union([t.type({ kind: t.literal('a'), x: t.string, y: t.string }), t.type({ url: t.string })])

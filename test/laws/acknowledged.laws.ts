@@ -51,7 +51,6 @@ const world = fc.record({
   cut: fc.option(fc.record({ at: fc.nat(30), by: fc.constantFrom('unsubscribe', 'stop') }), { freq: 3 }),
 })
 type World = Drawn<typeof world>
-
 type Part = Readonly<{ name: string; fate: Fate }>
 type Message = Readonly<{ id: number; parts: ReadonlyArray<Part> }>
 type Parts = Either<unknown, Part>

@@ -8,12 +8,10 @@ import type { Change, Sync } from '../../src/collector/audience.ts'
 import { itKeeps, law, same, type Law } from '../support/check.ts'
 
 export type Pairs = ReadonlyArray<readonly [userId: string, value: unknown]>
-
 export type Played = Readonly<{ changes: ReadonlyArray<Change<unknown>>; state: Pairs }>
 
 /** The code under test: one sync for each state. */
 export type Play = (previous: Pairs, states: ReadonlyArray<Pairs>) => ReadonlyArray<Played>
-
 const ids = (pairs: Pairs): ReadonlyArray<string> => pairs.map(([id]) => id)
 
 /** A call of another shape counts as a change of no user. */
@@ -60,7 +58,6 @@ export const trait = playing(
 )
 
 type Kind = Readonly<{ value: fc.Arbitrary<unknown>; absent: unknown }>
-
 export const membership: Kind = { value: fc.constant(true), absent: false }
 
 export const values: Kind = {

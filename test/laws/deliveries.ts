@@ -122,9 +122,7 @@ export interface Trace {
 }
 
 export type Wrap = (sink: Sink<Item>) => Sink<Item>
-
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
-
 export const isOver = ({ heard }: Ran): boolean => heard.some(({ what }) => what !== 'next')
 
 const START = 1_000_000

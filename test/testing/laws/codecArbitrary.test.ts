@@ -12,7 +12,6 @@ const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions
 
 type Tree = Readonly<{ value: number; children: Tree[] }>
 const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ value: t.number, children: t.array(Tree) }))
-
 type Formula = string | { readonly not: Formula } | { readonly and: [Formula, Formula] }
 const Formula: t.Type<Formula> = t.recursion('Formula', () =>
   t.union([t.type({ and: t.tuple([Formula, Formula]) }), t.type({ not: Formula }), t.string]),
