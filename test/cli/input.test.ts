@@ -58,7 +58,9 @@ it('writes a mark as text and reads it back', () => {
   const inode = fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String)
   const numbers = { line: fc.nat(), offset: fc.maxSafeNat(), checksum: fc.nat() }
   const mark = fc.record({ ...numbers, inode, isEnd: fc.boolean() })
-  forAll(mark, (each) => expect(markFromText(markToText(each))).toEqual(each))
+  forAll(mark, (each) => {
+    expect(markFromText(markToText(each))).toEqual(each)
+  })
   for (const text of ['', '1 2 3', 'all:1:2', '1 2 3 4 5']) expect(markFromText(text)).toBeUndefined()
 })
 
