@@ -69,12 +69,9 @@ const words = new RegExp(
 )
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const tracked = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {
-  cwd: root,
-  encoding: 'utf8',
-})
-  .split('\0')
-  .filter((path) => path !== '')
+const listFiles = ['-c', 'safe.directory=*', 'ls-files', '-z']
+const paths = execFileSync('git', listFiles, { cwd: root, encoding: 'utf8' }).split('\0')
+const tracked = paths.filter((path) => path !== '')
 const INDEX = /(^|\/)index\.ts$/
 type Files = Readonly<Record<string, string>>
 const textOf = (at: string) => readFileSync(`${root}${at}`, 'utf8')

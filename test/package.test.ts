@@ -31,11 +31,7 @@ if (!isRight(decoded)) throw new Error('package.json is not of the form that the
 
 const manifest: t.TypeOf<typeof Manifest> = decoded.right
 
-interface Entry {
-  readonly specifier: string
-  readonly code: string
-  readonly types: string
-}
+type Entry = Readonly<{ specifier: string; code: string; types: string }>
 
 const entries: ReadonlyArray<Entry> = Object.entries(manifest.exports).flatMap(([path, target]) =>
   typeof target === 'string'
@@ -83,10 +79,7 @@ const faultsOfTypes = async (files: PackedFiles, name: string, version: string):
 }
 
 /** What one entry lets out, by name. A name may be both: a codec and its type. */
-interface Surface {
-  readonly values: ReadonlyArray<string>
-  readonly types: ReadonlyArray<string>
-}
+type Surface = Readonly<{ values: ReadonlyArray<string>; types: ReadonlyArray<string> }>
 
 const compilerOptions: ts.CompilerOptions = {
   module: ts.ModuleKind.NodeNext,

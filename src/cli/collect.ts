@@ -26,15 +26,11 @@ const RETRY_FOR = 14_400_000
 /** A destination, for an inspector. */
 const inspectableOf = (collector: Collector, name: string, events: Observable<LogEvent>) => {
   const dead = collector.dead(name)
-  return (
-    dead && {
-      name,
-      events$: events.pipe(filter(({ from }) => from === name)),
-      dead,
-      // It is gone for a moment when a file that was read again leaves it out.
-      stats: () => collector.stats().destinations[name] ?? { ...sumOf([]), refused: 0 },
-    }
-  )
+  if (dead === undefined) return undefined
+  const events$ = events.pipe(filter(({ from }) => from === name))
+  // It is gone for a moment when a file that was read again leaves it out.
+  const stats = () => collector.stats().destinations[name] ?? { ...sumOf([]), refused: 0 }
+  return { name, events$, dead, stats }
 }
 
 /** Writes a line for each outcome. Lines beyond a slow reader's buffer are left out, which is said once. */
@@ -89,15 +85,12 @@ const reloading = (
   }
 }
 
-export const collectCommand = async (
-  { config, egress, grace, host: address, inspect, ...given }: OptionsOf<'collect'>,
-  terminal: Terminal,
-  portText: string,
-): Promise<number> => {
+export const collectCommand = async (options: OptionsOf<'collect'>, terminal: Terminal, portText: string) => {
+  const { config, egress, grace, host: address, inspect } = options
   const { out, err, host } = terminal
-  const output = outputOf(given.output, terminal)
+  const output = outputOf(options.output, terminal)
   const first = readConfig(config, host.env)
-  const place = placeOf(given)
+  const place = placeOf(options)
   const queues = place?.server
   if (place && !queues) throw new UsageError('--outbox must be a URL: the file of --config names folders')
   const database = queues && (await openPostgres(queues))

@@ -68,13 +68,10 @@ const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: Abor
 const MAX_REQUEST = 1_048_576
 
 /** `headrace listen`: receives webhooks on 127.0.0.1, verifies and prints them, and fails on purpose. */
-export const listenCommand = async (
-  { secret, respond, fail, delay, once, bodies, forwardTo, out: path, ...given }: OptionsOf<'listen'>,
-  terminal: Terminal,
-  portText: string,
-): Promise<number> => {
+export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Terminal, portText: string) => {
+  const { secret, respond, fail, delay, once, bodies, forwardTo, out: path } = options
   const { out, err, host } = terminal
-  const output = outputOf(given.output, terminal)
+  const output = outputOf(options.output, terminal)
   if (path !== undefined) assertWritable('--out', path)
   const file = path === undefined ? undefined : lineFile(path)
   const counts = { authentic: 0, 'not authentic': 0, 'not checked': 0 }
@@ -110,15 +107,11 @@ export const listenCommand = async (
       })
     })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.method !== 'POST') {
-      response.writeHead(405, { Allow: 'POST' }).end()
-      return
-    }
+    if (request.method !== 'POST') return void response.writeHead(405, { Allow: 'POST' }).end()
     const read = await readRequest(request, MAX_REQUEST)
     if (isLeft(read)) {
       err.line(`headrace listen: a body of more than ${String(MAX_REQUEST)} bytes was answered with 413`)
-      response.writeHead(413, { Connection: 'close' }).end()
-      return
+      return void response.writeHead(413, { Connection: 'close' }).end()
     }
     // A query may hold a credential.
     const [path = '/'] = (request.url ?? '/').split('?')

@@ -20,7 +20,7 @@ export interface View {
 }
 
 const REDRAW_PERIOD = 250
-const MAX_REMEMBERED = 100
+const MAX_VIEWED = 100
 const LAST_EVENTS = 5
 /** Columns of a receiver's name; its state stands beside it on a screen of 40. */
 const NAME_WIDTH = 28
@@ -118,7 +118,7 @@ export const drawLive = (
   clock: Clock = systemClock,
 ): Cancel => {
   const watched = parts.map(({ events$, stats }) => {
-    const memory = recorder(MAX_REMEMBERED, '', clock.now)
+    const memory = recorder(MAX_VIEWED, '', clock.now)
     const watching = events$.subscribe({ next: memory.onEvent, error: constVoid })
     return { snapshot: () => memory.snapshot(stats()), watching }
   })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { flow, pipe } from 'fp-ts/lib/function.js'
-import { lefts, type Either } from '../core/either.ts'
+import { lefts, valueOr, type Either } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
 import { secretFrom, type Secret } from '../signing/secret.ts'
@@ -65,15 +65,11 @@ export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
   given: Given,
   env: Environment,
 ): ValuesOf<F> => {
-  const all = Object.entries(flags).map(([key, { option, read }]) =>
-    pipe(
-      read([given[option.attributeName()] ?? []].flat().map(String), env),
-      E.bimap(
-        (fault) => `${String(option.long)} ${fault}`,
-        (value) => [key, value] as const,
-      ),
-    ),
-  )
+  const all = Object.entries(flags).map(([key, { option, read }]) => {
+    const texts = [given[option.attributeName()] ?? []].flat().map(String)
+    const named = (fault: string) => `${String(option.long)} ${fault}`
+    return E.bimap(named, (value) => [key, value] as const)(read(texts, env))
+  })
   const faults = lefts(all)
   if (faults.length > 0) throw new UsageError(...faults)
   // Each key has the value that its own flag has read.
@@ -93,10 +89,7 @@ export const place: Parse<string> = (given) => {
 }
 
 export const placeVariable: Parse<string> = (name, env) =>
-  pipe(
-    variable(name, env),
-    E.filterOrElse(isPostgres, () => 'names a variable without a postgres:// URL'),
-  )
+  E.filterOrElse(isPostgres, () => 'names a variable without a postgres:// URL')(variable(name, env))
 
 export const choice = <const Word extends string>(...words: ReadonlyArray<Word>): Parse<Word> => {
   const fault = `must be ${words.slice(0, -1).join(', ')} or ${words.slice(-1).join('')}`
@@ -175,32 +168,24 @@ export const headerVariables: Flag<Readonly<Record<string, string>>>['read'] = (
   return headers(lines, env)
 }
 
-export const pemFile: Parse<string> = (path) =>
-  pipe(
-    E.tryCatch(
-      () => readFileSync(path, 'utf8'),
-      () => 'names a file that cannot be read',
-    ),
-    E.filterOrElse(
-      (pem) => pem.includes('-----BEGIN '),
-      () => 'names a file without PEM',
-    ),
-  )
+export const pemFile: Parse<string> = (path) => {
+  const pem = valueOr(undefined, () => readFileSync(path, 'utf8'))
+  if (pem === undefined) return E.left('names a file that cannot be read')
+  return pem.includes('-----BEGIN ') ? E.right(pem) : E.left('names a file without PEM')
+}
 
 export const httpUrl: Parse<URL> = (given) =>
   /^https?:\/\/[^/?#@]+([/?#]|$)/.test(given) && URL.canParse(given)
     ? E.right(new URL(given))
     : E.left('must be a URL without a user, such as http://127.0.0.1:8080/hook')
 
-export const linkVariable: Parse<URL> = (name, env) =>
-  pipe(
-    variable(name, env),
-    E.filterOrElse(
-      (given) => /^https?:\/\/\S+\/#t=/.test(given) && URL.canParse(given),
-      () => 'names a variable without a link as --inspect prints it, such as http://127.0.0.1:49152/#t=…',
-    ),
-    E.map((given) => new URL(given)),
-  )
+export const linkVariable: Parse<URL> = (name, env) => {
+  const link = variable(name, env)
+  if (E.isLeft(link)) return link
+  const isLink = /^https?:\/\/\S+\/#t=/.test(link.right) && URL.canParse(link.right)
+  if (isLink) return E.right(new URL(link.right))
+  return E.left('names a variable without a link as --inspect prints it, such as http://127.0.0.1:49152/#t=…')
+}
 
 const toSecret = flow(
   secretFrom,

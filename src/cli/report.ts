@@ -1,6 +1,4 @@
-/**
- * Reports of a running command: NDJSON with `--output json` (`v` counts its versions), or lines for people.
- */
+/** Reports of a running command: NDJSON with `--output json` (`v` is its version), or lines for people. */
 import { getSystemErrorMap } from 'node:util'
 import { isLeft } from '../core/either.ts'
 import { messageOf, type Failure } from '../core/failure.ts'

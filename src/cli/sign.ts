@@ -25,13 +25,9 @@ export const signCommand = async ({ secret }: OptionsOf<'sign'>, terminal: Termi
   return FINE
 }
 
-export const verifyCommand = async (
-  { secret, signature }: OptionsOf<'verify'>,
-  terminal: Terminal,
-  file: string,
-): Promise<number> => {
+export const verifyCommand = async (options: OptionsOf<'verify'>, terminal: Terminal, file: string) => {
   const { out } = terminal
-  const result = verifyRaw(secret, await readBody(file, terminal), signature)
+  const result = verifyRaw(options.secret, await readBody(file, terminal), options.signature)
   if (result._tag === 'Right') {
     out.line(out.paint('green', 'authentic'))
     return FINE

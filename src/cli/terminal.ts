@@ -126,10 +126,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   })
 
 /** The first signal ends a command in order, the second at once. Before, `onHangUp` may take SIGHUP. */
-export const stopSignals = (
-  host: Host,
-  onHangUp?: () => void,
-): { readonly gently: AbortSignal; readonly now: AbortSignal } => {
+export const stopSignals = (host: Host, onHangUp?: () => void): Record<'gently' | 'now', AbortSignal> => {
   const gently = new AbortController()
   const now = new AbortController()
   const onSignal = (): void => (gently.signal.aborted ? now : gently).abort()

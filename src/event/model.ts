@@ -83,12 +83,8 @@ export const Integrations = dataWith<Integrations, t.Mixed>(
 
 /** The properties of a page. The four named ones are strings. @inline */
 export type PageProperties = JsonObject & t.TypeOf<typeof pageTexts>
-export const pageTexts = t.partial({
-  path: t.string,
-  referrer: t.string,
-  title: t.string,
-  url: t.string,
-} as const)
+const pageProps = { path: t.string, referrer: t.string, title: t.string, url: t.string } as const
+export const pageTexts = t.partial(pageProps)
 const PageProperties = dataWith<PageProperties, typeof pageTexts>('PageProperties', pageTexts)
 
 export const screenTexts = t.partial({
@@ -200,16 +196,12 @@ const pageOptional = { ...names, integrations: Integrations }
 const pageEvent = closedRecord('Page', page, pageOptional)
 const pageCall = closedRecord('Page', page, { ...pageOptional, traits: PageProperties })
 
+const fillProperties = ({ traits, ...event }: t.TypeOf<typeof pageCall>) => {
+  return { ...event, properties: { ...event.properties, ...traits, ...event.properties } }
+}
+
 /** A user saw a page. The traits of a call fill those keys that its properties do not have. */
-export const Page = callCodec(
-  pageEvent,
-  pageCall,
-  ({ traits, ...event }) => ({
-    ...event,
-    properties: { ...event.properties, ...traits, ...event.properties },
-  }),
-  page,
-)
+export const Page = callCodec(pageEvent, pageCall, fillProperties, page)
 export type Page = t.TypeOf<typeof Page>
 
 /**

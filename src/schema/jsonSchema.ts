@@ -113,6 +113,14 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
   }
 }
 
+/** The types of codecs that say nothing else. */
+const JSON_TYPES = new Map(
+  Object.entries({
+    ...{ StringType: 'string', NumberType: 'number', BooleanType: 'boolean', NullType: 'null' },
+    ...{ AnyArrayType: 'array', AnyDictionaryType: 'object' },
+  }),
+)
+
 /** Where the schemas of recursive codecs stand. */
 export interface SchemaPlace {
   readonly prefix: string
@@ -151,17 +159,11 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
     if (note !== undefined) return note
     const each: AnyCodec = given
     const { type = given, types = [], props = {} } = each
+    const jsonType = JSON_TYPES.get(each._tag ?? '')
+    if (jsonType !== undefined) return { type: jsonType }
     switch (given === WebhookBody ? 'WebhookBody' : each._tag) {
       case 'WebhookBody':
         return go(WireBody, steps)
-      case 'StringType':
-        return { type: 'string' }
-      case 'NumberType':
-        return { type: 'number' }
-      case 'BooleanType':
-        return { type: 'boolean' }
-      case 'NullType':
-        return { type: 'null' }
       case 'UnknownType':
       case 'AnyType':
         return {}
@@ -173,8 +175,6 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
         return { const: each.value }
       case 'KeyofType':
         return { enum: Object.keys(each.keys ?? {}) }
-      case 'AnyArrayType':
-        return { type: 'array' }
       case 'ArrayType':
       case 'ReadonlyArrayType':
         return { type: 'array', items: go(type, [...steps, '*']) }
@@ -184,8 +184,6 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
         const prefixed = length > 0 && { prefixItems: items }
         return { type: 'array', minItems: length, maxItems: length, ...prefixed, items: false }
       }
-      case 'AnyDictionaryType':
-        return { type: 'object' }
       case 'DictionaryType': {
         const names = go(each.domain ?? given, steps)
         if (!isOfTexts(names)) return opaque(given, steps)

@@ -122,11 +122,10 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     }
   }
 
+  const failed = (error: unknown): void =>
+    tell({ _tag: 'Defect', at: clock.now(), from: 'push', where: 'push.onDropped', error })
   const report = (outcome: Dropped<T> | Abandoned<T>): void => {
-    if (onDropped === undefined) return
-    callSafely(onDropped, outcome, (error) =>
-      tell({ _tag: 'Defect', at: clock.now(), from: 'push', where: 'push.onDropped', error }),
-    )
+    if (onDropped !== undefined) callSafely(onDropped, outcome, failed)
   }
 
   const refuse = (refusal: NotTaken): Either<NotTaken, void> => {

@@ -51,13 +51,13 @@ export interface Receiver {
 
 const isCertificate = (it: unknown): it is TestCertificate => isRecord(it) && 'cert' in it && 'key' in it
 
+const NO_DNS =
+  'a receiver cannot play dns: use scriptedSink, scriptedNetwork or a URL like http://receiver.invalid/'
+
 /** Throws for a fault that no receiver can play, with the way out. */
 const checkScript = (script: FaultScript, isSecure: boolean): void => {
   const kinds = script.map((fault) => fault.do)
-  if (kinds.includes('dns'))
-    throw new TypeError(
-      'a receiver cannot play dns: use scriptedSink, scriptedNetwork or a URL like http://receiver.invalid/',
-    )
+  if (kinds.includes('dns')) throw new TypeError(NO_DNS)
   if (kinds.includes('tls') && !isSecure)
     throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
 }
@@ -223,9 +223,7 @@ export const loopbackReceiver = async (
   await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
-  /**
-   * The script's next fault may be one of the next connection: a wrong certificate, or a refusal for a while.
-   */
+  /** The script's next fault may be one of the next connection: a wrong certificate, or a refusal. */
   const prepare = (): void => {
     const fault = peek()
     const pair = fault?.do === 'tls' ? testCertificates()[fault.kind] : tls

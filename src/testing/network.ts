@@ -118,10 +118,9 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
       const name = `request ${String(calls.length)}`
       const fault = faultFor(asked)
       const startedAt = clock.monotonic()
-      const nothing = { endedAt: undefined, ended: undefined }
       const { body } = asked
       const request = typeof body === 'object' ? { ...asked, body: body.slice() } : asked
-      const call: Writable<NetworkCall> = { request, startedAt, ...nothing, fault }
+      const call: Writable<NetworkCall> = { request, startedAt, endedAt: undefined, ended: undefined, fault }
       calls.push(call)
       log(`${String(startedAt)} ms: ${name} ${method} ${url} meets ${JSON.stringify(fault)}`)
       let cancelTimer: Cancel = () => undefined

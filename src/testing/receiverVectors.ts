@@ -59,10 +59,8 @@ export const receiverVectors = (secret: Secret | string, withinMs = 5_000): Read
     const { id, request, expect } = vector
     const wrong = signatures[id]
     const signature = wrong === undefined ? sign(request.body) : wrong(sign, request.body)
-    const headers = {
-      'Content-Type': 'application/json',
-      ...(signature === undefined ? {} : { 'X-Signature': signature }),
-    }
+    const signed = signature !== undefined && { 'X-Signature': signature }
+    const headers = { 'Content-Type': 'application/json', ...signed }
     return { ...vector, request: { ...request, headers }, expect: { ...expect, withinMs } }
   })
 }

@@ -8,7 +8,6 @@ import { calls } from './events.js'
 
 const MOST_BYTES = 500_000
 const itself = (call) => call
-
 let built = 0
 
 const byStringify = ({ size }) => {
@@ -51,24 +50,21 @@ const byPlainLoop = ({ size }) => {
   }
 }
 
-const byBatch =
-  (maxCount) =>
-  ({ size }) => {
-    const inputs = calls(size).map((call) => right(call))
-    return (units) => {
-      const events = new Observable((subscriber) => {
-        for (let i = 0; i < units; i++) subscriber.next(inputs[i % inputs.length])
-        subscriber.complete()
-      })
-      events
-        .pipe(encode(itself), batch({ maxBytes: MOST_BYTES, maxCount, maxDelay: Infinity }))
-        .subscribe((each) => {
-          const { length } = bytesOf(each.right, 0)
-          if (length !== each.right.byteLength) throw new Error('a batch has not the bytes that it says')
-          built += length
-        })
-    }
+const byBatch = (maxCount) => (given) => {
+  const inputs = calls(given.size).map((call) => right(call))
+  return (units) => {
+    const events = new Observable((subscriber) => {
+      for (let i = 0; i < units; i++) subscriber.next(inputs[i % inputs.length])
+      subscriber.complete()
+    })
+    const batches = events.pipe(encode(itself), batch({ maxBytes: MOST_BYTES, maxCount, maxDelay: Infinity }))
+    batches.subscribe((each) => {
+      const { length } = bytesOf(each.right, 0)
+      if (length !== each.right.byteLength) throw new Error('a batch has not the bytes that it says')
+      built += length
+    })
   }
+}
 
 const counts = { '500 KB a batch': Infinity, '1,000 a batch': 1_000, '20 a batch': 20 }
 const ours = Object.fromEntries(

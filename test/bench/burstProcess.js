@@ -44,11 +44,7 @@ const stalled = stallWatch()
 await ended()
 const end = performance.now()
 
-process.send({
-  megabytes: (process.resourceUsage().maxRSS * 1_024) / 1e6,
-  stall: stalled(),
-  calls: called - start,
-  seconds: (end - start) / 1_000,
-})
+const megabytes = (process.resourceUsage().maxRSS * 1_024) / 1e6
+process.send({ megabytes, stall: stalled(), calls: called - start, seconds: (end - start) / 1_000 })
 process.disconnect()
 process.exit()

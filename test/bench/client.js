@@ -12,9 +12,7 @@ const RUDDER = '@rudderstack/rudder-sdk-node'
 
 /** Calls that are outstanding at most: five batches, or 2,000. Rudder's cost grows with its queue, so it gets its best case. */
 const paceOf = (name, size) => (name === RUDDER ? 5 * size : Math.max(2_000, 5 * size))
-
 const paced = (name) => async (given) => inBursts(await senders[name](given), paceOf(name, given.size))
-
 export const cases = Object.fromEntries(Object.keys(senders).map((name) => [name, paced(name)]))
 
 const againstLimit = (size, most) => ({
@@ -56,19 +54,13 @@ export const plans = [
 /** Bursts of `count` calls, and what is read from them: `max` of our figure, `maxRatio` of it to that of the other sender. */
 const BURSTS = [
   {
-    what: '10,000 one after the other',
-    names: [POSTHOG, OURS],
-    count: 10_000,
-    connections: 1,
-    delay: 0,
+    ...{ what: '10,000 one after the other', names: [POSTHOG, OURS] },
+    ...{ count: 10_000, connections: 1, delay: 0 },
     figures: [{ key: 'seconds', unit: 's', maxRatio: 1.1 }],
   },
   {
-    what: 'a burst of 100,000',
-    names: [LIMIT, OURS],
-    count: 100_000,
-    connections: 4,
-    delay: 0,
+    ...{ what: 'a burst of 100,000', names: [LIMIT, OURS] },
+    ...{ count: 100_000, connections: 4, delay: 0 },
     figures: [
       { key: 'megabytes', unit: 'MB at most', maxRatio: 1.2 },
       { key: 'stall', unit: 'ms longest stall', max: 50 },
@@ -77,11 +69,8 @@ const BURSTS = [
     ],
   },
   {
-    what: '20,000 at 50 ms an answer',
-    names: [SEGMENT, OURS],
-    count: 20_000,
-    connections: 32,
-    delay: 50,
+    ...{ what: '20,000 at 50 ms an answer', names: [SEGMENT, OURS] },
+    ...{ count: 20_000, connections: 32, delay: 50 },
     figures: [
       { key: 'seconds', unit: 's', maxRatio: 1 / 1.4 },
       { key: 'sockets', unit: 'sockets', max: 32 },
@@ -94,16 +83,14 @@ const burstOf = (name, { count, connections, delay }) =>
   withReceiver({ delay }, async ({ url, counts }) => {
     const given = { url, size: 20, connections, most: 2 * count }
     const child = fork(here('./burstProcess.js'), [name, JSON.stringify(given), String(count)])
-    const found = await answerOf(child)
-    return { ...found, ...(await counts()) }
+    return { ...(await answerOf(child)), ...(await counts()) }
   })
 
 /** Bursts in turns, and the rows of what is read from them. */
 const bursts = async (burst, rounds) => {
   const all = burst.names.map(() => [])
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds; round++)
     for (const [at, name] of burst.names.entries()) all[at].push(await burstOf(name, burst))
-  }
   return burst.figures.flatMap(({ key, unit, max, maxRatio }) => {
     const [base, own] = all.map((found) => found.map((each) => each[key]))
     const { figure, ...ratios } = compared(own, base)

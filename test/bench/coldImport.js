@@ -6,18 +6,15 @@ import { here, median } from './measure.js'
 const inAProcess = promisify(execFile)
 
 const importOnce = async (names) => {
-  const imports = names
-    .split(' + ')
-    .filter(Boolean)
-    .map((name) => `await import('${name}')`)
+  const known = names.split(' + ').filter(Boolean)
+  const imports = known.map((name) => `await import('${name}')`)
   const script = `
     const cpu = process.cpuUsage(), start = performance.now()
     ${imports.join('\n')}
     const wall = performance.now() - start, { user, system } = process.cpuUsage(cpu)
     console.log(JSON.stringify({ wall, cpu: (user + system) / 1000 }))`
-  const { stdout } = await inAProcess(process.execPath, ['--input-type=module', '-e', script], {
-    cwd: here('.'),
-  })
+  const args = ['--input-type=module', '-e', script]
+  const { stdout } = await inAProcess(process.execPath, args, { cwd: here('.') })
   return JSON.parse(stdout)
 }
 
@@ -35,12 +32,11 @@ const NAMES = ['', 'rxjs', PEERS, 'headrace/sinks/webhook', ...TARGETS.map(([nam
 
 export const run = async ({ rounds = 15 }) => {
   const figures = new Map(NAMES.map((name) => [name, []]))
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -1; round < rounds; round++)
     for (const name of NAMES) {
       const figure = await importOnce(name)
       if (round >= 0) figures.get(name).push(figure)
     }
-  }
   return ['cpu', 'wall'].flatMap((kind) => {
     const of = (name) => median(figures.get(name).map((each) => each[kind]))
     return NAMES.filter(Boolean).map((name) => {

@@ -14,8 +14,7 @@ const served =
   (listenerOf) =>
   async ({ size, count }) => {
     let taken = 0
-    const listener = listenerOf((messages) => (taken += messages))
-    const server = createServer(listener).listen(0, '127.0.0.1')
+    const server = createServer(listenerOf((messages) => (taken += messages))).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const sender = fork(here('./sender.js'), [size, String(count)])
     let expected = 0

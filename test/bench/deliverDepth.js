@@ -11,7 +11,6 @@ const DELIVERED = right({ sink: 'held', status: 200 })
 const FAILED = left(retryable('status', { status: 503 }))
 const AT_A_TIME = 1_000
 const MINUTE = 60_000
-
 const payloadOf = (at) => right({ id: `m${at}`, items: [at], text: '{"type":"track"}', byteLength: 16 })
 
 /** A sink that answers when it is let go, then each as soon as it is asked. */
@@ -91,16 +90,12 @@ const kinds = {
   },
 }
 
-const atDepth =
-  (depth) =>
-  ({ kind }) =>
-  async (units) => {
-    for (let done = 0; done < units; done += depth) await kinds[kind](depth)
-  }
+const atDepth = (depth) => (given) => async (units) => {
+  for (let done = 0; done < units; done += depth) await kinds[given.kind](depth)
+}
 
 const DEPTHS = [1_000, 10_000, 100_000, 1_000_000]
 const nameOf = (depth) => `${depth.toLocaleString('en')} queued`
-
 export const cases = Object.fromEntries(DEPTHS.map((depth) => [nameOf(depth), atDepth(depth)]))
 
 export const plans = Object.keys(kinds).map((kind) => ({

@@ -23,12 +23,8 @@ const byLmdb = ({ url, folder }) => {
 }
 
 const [CLIENT, STORED] = ['client, outbox in memory', 'client, outbox on the disk']
-const [MEMORY, DISK, UNDICI, LMDB] = [
-  'destination, outbox in memory',
-  'destination, outbox on the disk',
-  'by hand, undici alone',
-  'by hand, undici and bare lmdb',
-]
+const [MEMORY, DISK] = ['destination, outbox in memory', 'destination, outbox on the disk']
+const [UNDICI, LMDB] = ['by hand, undici alone', 'by hand, undici and bare lmdb']
 
 /** A client in bursts of 2,000, 20 a batch. */
 const byClient = async (url, outbox) =>

@@ -19,7 +19,6 @@ export const headersOf = (body) => ({
 
 /** The bodies that headrace makes of the calls, so that every case sends the same bytes. */
 export const bodiesToWrite = () => calls('middle').map((call) => toWebhookBody(Event.decode(call).right))
-
 export const poolTo = (url) => new Pool(new URL(url).origin, { connections: 16, pipelining: 1 })
 
 export const byPromise = (inFlight, send) => {

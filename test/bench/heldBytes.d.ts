@@ -1,8 +1,3 @@
-interface Row {
-  readonly what: string
-  readonly figure: number
-  readonly unit: string
-  readonly met: boolean
-}
+type Row = Readonly<{ what: string; figure: number; unit: string; met: boolean }>
 
 export const run: (limits: { readonly maxBytes: number }) => Promise<ReadonlyArray<Row>>

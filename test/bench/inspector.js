@@ -14,13 +14,8 @@ const watchers = {
   [RECORDER]: (part) => inspector(part),
 }
 
-const destination =
-  (watch) =>
-  ({ url }) =>
-    byDestination(url, 32, {}, watch)
-
+const destination = (watch) => (given) => byDestination(given.url, 32, {}, watch)
 const client = (watch) => async (given) => inBursts(await senders.headrace({ ...given, watch }), 2_000)
-
 const ofParts = { 'a destination: ': destination, 'a client, 20 a batch: ': client }
 export const cases = Object.fromEntries(
   Object.entries(ofParts).flatMap(([part, make]) =>

@@ -7,12 +7,8 @@ import { lmdbOutbox } from 'headrace/outbox/lmdb'
 
 const AT_A_TIME = 512
 const TURNS = 40
-const text = JSON.stringify({
-  type: 'track',
-  userId: 'u1',
-  event: 'Signed Up',
-  properties: { note: 'x'.repeat(930) },
-})
+const properties = { note: 'x'.repeat(930) }
+const text = JSON.stringify({ type: 'track', userId: 'u1', event: 'Signed Up', properties })
 
 const codec = { toText: (item) => item, fromText: (item) => item, sizeOf: (item) => item.length }
 const outcomeOf = (item) => ({ _tag: 'Delivered', item, attempts: 1, receipt: { sink: 'a', status: 200 } })

@@ -142,14 +142,10 @@ const takeTurns = async (bench, plan, rounds, given) => {
 /** @returns {Row} */
 const rowOf = (plan, figures, name) => {
   const { cases, what = '', unit = 'µs CPU an event', rates, atLeast, limits = {}, bases = {} } = plan
-  const by = rates ? 'rate' : 'cpu'
   const base = figures[bases[name] ?? cases[0]]
-  const comparedBy = (key) =>
-    compared(
-      figures[name].map((each) => each[key]),
-      base.map((each) => each[key]),
-    )
-  const found = { ...comparedBy(by), ...(!rates && { user: comparedBy('user').ratio }) }
+  const valuesOf = (all, key) => all.map((each) => each[key])
+  const comparedBy = (key) => compared(valuesOf(figures[name], key), valuesOf(base, key))
+  const found = { ...comparedBy(rates ? 'rate' : 'cpu'), ...(!rates && { user: comparedBy('user').ratio }) }
   const cpu = median(figures[name].map((each) => each.cpu)).toFixed(1)
   const row = { what: `${what}${name}`, unit: rates ? `a second, ${cpu} µs CPU` : unit, ...found }
   const limit = limits[name]

@@ -9,7 +9,6 @@ const { values, positionals } = parseArgs({ allowPositionals: true, options: { w
 const path = here('../../docs/performance.md')
 const page = await readFile(path, 'utf8')
 const { found, machine } = JSON.parse(await readFile(positionals[0], 'utf8'))
-
 const HEAD = ['case', 'figure', 'ratio (range)', 'user time', 'target', 'met']
 const number = (value) => value.toLocaleString('en', { maximumSignificantDigits: value < 1 ? 2 : 3 })
 const times = (value) => (value === undefined ? '' : value.toFixed(2))

@@ -20,13 +20,9 @@ const pool = new pg.Pool({ connectionString: server.url, max: 24 }).on('error', 
 const { ENGINES, PARTS } = process.env
 const codec = { toText: (item) => item, fromText: (text) => text, sizeOf: (item) => item.length }
 const BODY = JSON.stringify({ type: 'track', userId: 'u1', event: 'Signed Up', note: 'x'.repeat(400) })
-const INTO = 'insert into headrace.item (queue, size, key, turn, item)'
-const fill = (count, text = BODY, key = null) =>
-  pool.query(`${INTO} select 'bench', 9, $3, $3::text is null or n = 1, $1 from generate_series(1, $2) n`, [
-    text,
-    count,
-    key,
-  ])
+const ROWS = "select 'bench', 9, $3, $3::text is null or n = 1, $1 from generate_series(1, $2) n"
+const FILL = `insert into headrace.item (queue, size, key, turn, item) ${ROWS}`
+const fill = (count, text = BODY, key = null) => pool.query(FILL, [text, count, key])
 const clear = () => pool.query('truncate headrace.item, headrace.worker')
 const times = (count, make) => Promise.all(Array.from({ length: count }, make))
 const since = (start) => (performance.now() - start) / 1_000

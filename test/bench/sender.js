@@ -6,14 +6,10 @@ import { calls } from './events.js'
 const [size, count] = process.argv.slice(2)
 const BATCHES = 16
 const all = calls(size, Number(count) * BATCHES)
-const bodies = Array.from({ length: BATCHES }, (_, at) =>
-  Buffer.from(
-    JSON.stringify({
-      batch: all.slice(at * Number(count), (at + 1) * Number(count)),
-      sentAt: '2025-06-15T15:06:40.000Z',
-    }),
-  ),
-)
+const bodies = Array.from({ length: BATCHES }, (_, at) => {
+  const batch = all.slice(at * Number(count), (at + 1) * Number(count))
+  return Buffer.from(JSON.stringify({ batch, sentAt: '2025-06-15T15:06:40.000Z' }))
+})
 const headers = {
   authorization: `Basic ${Buffer.from('wk:').toString('base64')}`,
   'content-type': 'application/json',

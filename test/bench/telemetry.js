@@ -9,27 +9,24 @@ import { calls } from './events.js'
 
 /** A plan runs this many events at a time. */
 const WAVE = 32
-
 const discarding = { export: (_spans, done) => done({ code: 0 }), shutdown: async () => undefined }
 
 /** Sends events of a caller in a context: `flags` are those of its trace. */
-const sending =
-  (options, flags) =>
-  ({ url }) => {
-    const how = typeof options === 'function' ? options() : options
-    const destination = webhookDestination({ webhooks: [{ url }] }, { logger: false, ...how })
-    const events = calls('middle')
-    const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: flags ?? 0 }
-    const caller = flags === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContext)
-    return async (units) => {
-      for (let sent = 0; sent < units; sent += WAVE) {
-        const length = Math.min(WAVE, units - sent)
-        const some = Array.from({ length }, (_, n) => events[(sent + n) % events.length])
-        await Promise.all(some.map((event) => context.with(caller, () => destination.send(event))))
-        await destination.idle()
-      }
+const sending = (options, flags) => (given) => {
+  const how = typeof options === 'function' ? options() : options
+  const destination = webhookDestination({ webhooks: [{ url: given.url }] }, { logger: false, ...how })
+  const events = calls('middle')
+  const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: flags ?? 0 }
+  const caller = flags === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContext)
+  return async (units) => {
+    for (let sent = 0; sent < units; sent += WAVE) {
+      const length = Math.min(WAVE, units - sent)
+      const some = Array.from({ length }, (_, n) => events[(sent + n) % events.length])
+      await Promise.all(some.map((event) => context.with(caller, () => destination.send(event))))
+      await destination.idle()
     }
   }
+}
 
 /** The context manager of an SDK has a price of its own: on Node 20 each promise pays for it. */
 const registered = () => {

@@ -74,10 +74,7 @@ export const start = (args: ReadonlyArray<string>, given: Surroundings = {}) => 
   const out = collected(new PassThrough())
   const err = collected(new PassThrough())
   const host = hostOf({
-    stdin,
-    stdout: stdout ?? out.stream,
-    stderr: err.stream,
-    env,
+    ...{ stdin, stdout: stdout ?? out.stream, stderr: err.stream, env },
     on: (signal, listener) => signals.on(signal, listener),
     exit: (code) => exits.push(code),
   })

@@ -8,12 +8,8 @@ const inspected = async (url: string) => {
   const { child, complains, ended } = startProcess(args)
   child.stdin.write(track('A') + track('Bad'))
   const [link = ''] = /http:\S+#t=\S+/.exec(await complains(/#t=\S+\n/)) ?? []
-  return {
-    child,
-    link,
-    ended,
-    ask: (...argv: string[]) => headrace([...argv, '--inspect-env', 'L'], { env: { L: link } }),
-  }
+  const ask = (...argv: string[]) => headrace([...argv, '--inspect-env', 'L'], { env: { L: link } })
+  return { child, link, ended, ask }
 }
 
 it('shows a running process in another one: its view, and the story of an event', async () => {

@@ -145,10 +145,7 @@ it('--bodies prints each body, also as JSON', async () => {
 })
 
 it('--forward-to passes on bytes and signature, and answers as it is answered; not what is forged', async () => {
-  const { url, received } = await receiverOf([
-    { do: 'status', code: 201 },
-    { do: 'status', code: 503 },
-  ])
+  const { url, received } = await receiverOf([201, 503].map((code) => ({ do: 'status', code }) as const))
   const spaced = ' {"type": "track"}\n'
   const signature = signatureOf(env.SECRET, spaced)
   const { post } = await opened(['--secret-env', 'SECRET', '--forward-to', `${url}to?key=1`])

@@ -125,10 +125,8 @@ describe('--dead', () => {
     expect(first.code).toBe(5)
     expect(first.stderr).toContain(`headrace: 2 not delivered, now in ${dead}, which can be sent again\n`)
     const reason = `expired: ${REFUSED_CONNECTION}`
-    expect(recordsOf(readFileSync(dead, 'utf8'))).toEqual([
-      { ...event, reason },
-      { ...alias, reason },
-    ])
+    const kept = [event, alias].map((each) => ({ ...each, reason }))
+    expect(recordsOf(readFileSync(dead, 'utf8'))).toEqual(kept)
 
     const receiver = await receiverOf()
     expect((await headrace(['send', dead, '--to', receiver.url])).code).toBe(0)

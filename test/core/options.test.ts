@@ -12,7 +12,6 @@ const faultsOf = (of: Option<unknown>, input: unknown): ReadonlyArray<string> =>
 }
 
 const hook = strict({ url: text, secret: optionalKey(text) })
-
 const twice = [{ path: '[1].url', message: 'is that of hooks[0]' }]
 const shape = {
   name: text,

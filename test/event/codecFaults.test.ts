@@ -4,12 +4,8 @@ import { textsIn } from '../support/decoded.ts'
 
 const Port = t.refinement(t.number, (n) => n > 0 && n < 65_536, 'Port')
 
-const Members = t.type({
-  a: t.string,
-  list: t.array(t.number),
-  pair: t.tuple([t.string, t.boolean]),
-  map: t.record(t.string, t.Int),
-})
+const [pair, map] = [t.tuple([t.string, t.boolean]), t.record(t.string, t.Int)]
+const Members = t.type({ a: t.string, list: t.array(t.number), pair, map })
 const Optional = t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) })
 const Wrapped = t.exact(t.intersection([t.type({ a: t.string }), Optional]))
 const Far = t.union([t.type({ kind: t.literal('a'), x: t.string, y: t.string }), t.type({ url: t.string })])
@@ -17,9 +13,7 @@ const KindB = t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t
 const Kinds = t.union([t.type({ type: t.literal('a'), x: t.string }), KindB])
 const loud: t.Validate<unknown, string> = (_, at) => t.failure('hunter2', at, 'must be in capitals')
 const Loud = new t.Type('Loud', t.string.is, loud, t.identity)
-interface Tree {
-  readonly children: Tree[]
-}
+type Tree = Readonly<{ children: Tree[] }>
 const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ children: t.array(Tree) }))
 const tree = { children: [{ children: [{}] }] }
 const Both = t.intersection([t.type({ a: t.string }), t.type({ b: t.string })])

@@ -45,10 +45,7 @@ describe('decoding a call', () => {
 
 it('stands inside a codec of a host', () => {
   const envelope = t.type({ tenant: t.string, batch: t.array(Event) })
-  const batch = [
-    { type: 'delete', userId: 'u' },
-    { type: 'track', userId: 'u' },
-  ]
+  const batch = ['delete', 'track'].map((type) => ({ type, userId: 'u' }))
   expect(pathsIn(envelope, { tenant: 1, batch })).toEqual(['tenant', 'batch[1].event'])
 })
 

@@ -14,9 +14,7 @@ import { payloadOf } from '../sink/deliverOnce.ts'
 import { character, sizedAround, textOfSize, utf16Text } from '../../src/testing/laws/texts.ts'
 import { throwing, forAll } from '../support/check.ts'
 
-interface Track {
-  readonly type: 'track'
-}
+type Track = Readonly<{ type: 'track' }>
 const track: Track = { type: 'track' }
 const one: EventPayload<Track> = { id: 'm', items: [track], text: '{"é":1}', byteLength: 8 }
 const both = { items: [track, track], members: [one, one] }

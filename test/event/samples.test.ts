@@ -30,10 +30,7 @@ describe('the 31 tricky bodies of webhooks part 4', () => {
   it('are all here', () =>
     expect([...new Set(hostile.map(({ row }) => row))]).toEqual(Array.from({ length: 31 }, (_, n) => n + 1)))
 
-  describe.each([
-    ['copied', Event],
-    ['owned', ParsedEvent],
-  ] as const)('%s', (_how, codec) => {
+  describe.each(Object.entries({ copied: Event, owned: ParsedEvent }))('%s', (_how, codec) => {
     it.each(hostile)('$row: $about', ({ make, ours, refused }) => {
       if (ours === undefined) {
         const message: unknown = expect.stringMatching(refused ?? 'none')

@@ -21,14 +21,12 @@ const written = (call: Record<string, unknown>): string =>
 const read = (call: Record<string, unknown>) => JSON.parse(written(call)) as Record<string, unknown>
 const base = { messageId: 'm', timestamp, context: { library } }
 const track = { type: 'track', anonymousId: 'a', event: 'E' }
+const empty = { traits: {}, context: {} }
 
 describe('a message of the convention', () => {
   it.each([
     [{ type: 'identify', userId: 'B' }, {}],
-    [
-      { type: 'identify', userId: 'B', integrations: {} },
-      { traits: {}, context: {} },
-    ],
+    [{ type: 'identify', userId: 'B', integrations: {} }, empty],
     [track, { properties: {} }],
     [{ type: 'group', userId: 'u', groupId: 'g' }, { traits: {} }],
   ])('clients/1: %j has no key that was not given, but for the library', (call, more) =>

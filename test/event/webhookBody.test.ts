@@ -5,11 +5,7 @@ import { eventCodec, type Event, type Delete, type Forwarded } from '../../src/e
 import { WebhookBody, WireBody, eventInStored, toWebhookBody } from '../../src/event/webhookBody.ts'
 import { decoded, pathsIn, textsIn } from '../support/decoded.ts'
 
-interface Golden {
-  readonly about: string
-  readonly call: { readonly type: string }
-  readonly body: unknown
-}
+type Golden = Readonly<{ about: string; call: { readonly type: string }; body: unknown }>
 
 // The fixtures are ours, and a test below fails for what is not as it should be.
 const file = readFileSync(new URL('../fixtures/wire.json', import.meta.url), 'utf8')

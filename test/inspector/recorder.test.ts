@@ -6,6 +6,7 @@ import { counters, delivered, rejected } from '../../src/core/outcome.ts'
 import { percentile, recorder } from '../../src/inspector/recorder.ts'
 import { inOneLine, storyOf } from '../../src/inspector/story.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
+import { forAll } from '../support/check.ts'
 
 const { totals } = counters()
 const stats = { ...totals(), refused: 0 }
@@ -35,56 +36,52 @@ const kinds = fc.constantFrom<Kind>('accept', 'fail', 'wait', 'end', 'die', 'ski
 const events = fc.array(fc.tuple(kinds, fc.nat(200), fc.nat(400)), { maxLength: 300 })
 
 it('stays in its bounds, and gives up ended events before waiting ones', () =>
-  fc.assert(
-    fc.property(events, (list) => {
-      let at = 1e12
-      const memory = recorder(10, 'first', () => at)
-      const waiting = new Set<string>()
-      for (const [kind, n, later] of list) {
-        memory.onEvent(eventOf(kind, n, (at += later)))
-        if (kind === 'end' || kind === 'die') waiting.delete(`m${n}`)
-        else if (memory.history(`m${n}`)?.state === 'Waiting') waiting.add(`m${n}`)
-        expect(memory.histories()).toBeLessThanOrEqual(10)
-        // With ten or fewer waiting ones, all of them are known.
-        if (waiting.size > 10) waiting.delete([...waiting][0] ?? '')
-        for (const id of waiting) expect(memory.history(id)?.state).toBe('Waiting')
-        expect(memory.history(`m${n}`)?.count ?? 0).toBeLessThanOrEqual(12)
-      }
-      const shown = memory.snapshot(stats)
-      expect(shown.sinks.length).toBeLessThanOrEqual(64)
-      expect(JSON.stringify(shown).length).toBeLessThan(30_000)
-    }),
-  ))
+  forAll(events, (list) => {
+    let at = 1e12
+    const memory = recorder(10, 'first', () => at)
+    const waiting = new Set<string>()
+    for (const [kind, n, later] of list) {
+      memory.onEvent(eventOf(kind, n, (at += later)))
+      if (kind === 'end' || kind === 'die') waiting.delete(`m${n}`)
+      else if (memory.history(`m${n}`)?.state === 'Waiting') waiting.add(`m${n}`)
+      expect(memory.histories()).toBeLessThanOrEqual(10)
+      // With ten or fewer waiting ones, all of them are known.
+      if (waiting.size > 10) waiting.delete([...waiting][0] ?? '')
+      for (const id of waiting) expect(memory.history(id)?.state).toBe('Waiting')
+      expect(memory.history(`m${n}`)?.count ?? 0).toBeLessThanOrEqual(12)
+    }
+    const shown = memory.snapshot(stats)
+    expect(shown.sinks.length).toBeLessThanOrEqual(64)
+    expect(JSON.stringify(shown).length).toBeLessThan(30_000)
+  }))
 
 it('tells every attempt between accepted and ended, or how many steps it left out', () =>
-  fc.assert(
-    fc.property(fc.nat(12), fc.boolean(), (failures, isBatch) => {
-      const memory = recorder(10, 'first')
-      const item = isBatch ? { id: 'b', members: [itemOf(1), itemOf(2)] } : itemOf(1)
-      memory.onEvent(eventOf('accept', 1, 100))
-      for (let n = 0; n < failures; n++) {
-        memory.onEvent(attempt(item, 100 + n, 1, left(busy)))
-        memory.onEvent({ ...eventOf('wait', 1, 101 + n), item } as LogEvent)
-      }
-      memory.onEvent(attempt(item, 200, 3.2, right({ sink: 'a', status: 200 })))
-      memory.onEvent(eventOf('end', 1, 201))
-      const history = memory.history('m1')
-      if (history === undefined) throw new Error('not known')
-      expect(history).toMatchObject({ type: 'track', bytes: 28, requests: failures + 1, state: 'Delivered' })
-      expect(history.count + history.omitted).toBe(2 * failures + 3)
-      const { steps } = storyOf(history)
-      expect([steps[0], ...steps.slice(-2)]).toEqual([
-        { at: 100, kind: 'accepted', text: 'accepted' },
-        { at: 196.8, kind: 'taken', text: '200 after 3 ms from a' },
-        { at: 201, kind: 'ended', text: 'delivered after 1 attempt' },
-      ])
-      expect(steps.some(({ text }) => text === `steps left out: ${history.omitted}`)).toBe(failures > 4)
-      const [counted] = memory.snapshot(stats).sinks
-      expect(counted).toMatchObject({ name: 'a', taken: 1, failed: failures, firstWins: 1 })
-      if (isBatch && failures > 0)
-        expect(storyOf(memory.history('m2') ?? history).steps[0]?.text).toContain('not known')
-    }),
-  ))
+  forAll(fc.nat(12), fc.boolean(), (failures, isBatch) => {
+    const memory = recorder(10, 'first')
+    const item = isBatch ? { id: 'b', members: [itemOf(1), itemOf(2)] } : itemOf(1)
+    memory.onEvent(eventOf('accept', 1, 100))
+    for (let n = 0; n < failures; n++) {
+      memory.onEvent(attempt(item, 100 + n, 1, left(busy)))
+      memory.onEvent({ ...eventOf('wait', 1, 101 + n), item } as LogEvent)
+    }
+    memory.onEvent(attempt(item, 200, 3.2, right({ sink: 'a', status: 200 })))
+    memory.onEvent(eventOf('end', 1, 201))
+    const history = memory.history('m1')
+    if (history === undefined) throw new Error('not known')
+    expect(history).toMatchObject({ type: 'track', bytes: 28, requests: failures + 1, state: 'Delivered' })
+    expect(history.count + history.omitted).toBe(2 * failures + 3)
+    const { steps } = storyOf(history)
+    expect([steps[0], ...steps.slice(-2)]).toEqual([
+      { at: 100, kind: 'accepted', text: 'accepted' },
+      { at: 196.8, kind: 'taken', text: '200 after 3 ms from a' },
+      { at: 201, kind: 'ended', text: 'delivered after 1 attempt' },
+    ])
+    expect(steps.some(({ text }) => text === `steps left out: ${history.omitted}`)).toBe(failures > 4)
+    const [counted] = memory.snapshot(stats).sinks
+    expect(counted).toMatchObject({ name: 'a', taken: 1, failed: failures, firstWins: 1 })
+    if (isBatch && failures > 0)
+      expect(storyOf(memory.history('m2') ?? history).steps[0]?.text).toContain('not known')
+  }))
 
 it('counts all events of a busy second, and tells of the first 1,000 and of those that fail', () => {
   let at = 1e12
@@ -128,17 +125,15 @@ it('counts items without a string id, and tells no story of them', () => {
 const durations = fc.array(fc.nat(1e6), { minLength: 1, maxLength: 256 })
 const shares = fc.double({ min: 0.01, max: 1, noNaN: true })
 it('takes percentiles by the nearest rank', () =>
-  fc.assert(
-    fc.property(durations, shares, (given, share) => {
-      const sorted = Float64Array.from(given).sort()
-      const value = percentile(sorted, share) ?? NaN
-      expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(share * sorted.length)
-      expect(sorted.filter((each) => each < value).length).toBeLessThan(share * sorted.length)
-      const memory = recorder(1, 'first')
-      for (const duration of given) memory.onEvent(attempt(itemOf(1), 1, duration, right({ sink: 'a' })))
-      expect(memory.snapshot(stats).sinks[0]?.p95).toBe(percentile(sorted, 0.95))
-    }),
-  ))
+  forAll(durations, shares, (given, share) => {
+    const sorted = Float64Array.from(given).sort()
+    const value = percentile(sorted, share) ?? NaN
+    expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(share * sorted.length)
+    expect(sorted.filter((each) => each < value).length).toBeLessThan(share * sorted.length)
+    const memory = recorder(1, 'first')
+    for (const duration of given) memory.onEvent(attempt(itemOf(1), 1, duration, right({ sink: 'a' })))
+    expect(memory.snapshot(stats).sinks[0]?.p95).toBe(percentile(sorted, 0.95))
+  }))
 
 it.each<[string, ReadonlyArray<Kind>]>([
   ['Idle', []],

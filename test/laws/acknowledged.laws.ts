@@ -51,15 +51,8 @@ const world = fc.record({
   cut: fc.option(fc.record({ at: fc.nat(30), by: fc.constantFrom('unsubscribe', 'stop') }), { freq: 3 }),
 })
 type World = Drawn<typeof world>
-
-interface Part {
-  readonly name: string
-  readonly fate: Fate
-}
-interface Message {
-  readonly id: number
-  readonly parts: ReadonlyArray<Part>
-}
+type Part = Readonly<{ name: string; fate: Fate }>
+type Message = Readonly<{ id: number; parts: ReadonlyArray<Part> }>
 type Parts = Either<unknown, Part>
 const partsIn = (item: Part | ItemBatch<Part>): ReadonlyArray<Part> => ('items' in item ? item.items : [item])
 

@@ -8,15 +8,10 @@ import type { Change, Sync } from '../../src/collector/audience.ts'
 import { itKeeps, law, same, type Law } from '../support/check.ts'
 
 export type Pairs = ReadonlyArray<readonly [userId: string, value: unknown]>
-
-export interface Played {
-  readonly changes: ReadonlyArray<Change<unknown>>
-  readonly state: Pairs
-}
+export type Played = Readonly<{ changes: ReadonlyArray<Change<unknown>>; state: Pairs }>
 
 /** The code under test: one sync for each state. */
 export type Play = (previous: Pairs, states: ReadonlyArray<Pairs>) => ReadonlyArray<Played>
-
 const ids = (pairs: Pairs): ReadonlyArray<string> => pairs.map(([id]) => id)
 
 /** A call of another shape counts as a change of no user. */
@@ -62,11 +57,7 @@ export const trait = playing(
   (values) => [...values],
 )
 
-interface Kind {
-  readonly value: fc.Arbitrary<unknown>
-  readonly absent: unknown
-}
-
+type Kind = Readonly<{ value: fc.Arbitrary<unknown>; absent: unknown }>
 export const membership: Kind = { value: fc.constant(true), absent: false }
 
 export const values: Kind = {

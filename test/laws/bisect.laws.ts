@@ -12,7 +12,6 @@ import { batchOf, type Batch } from '../support/batches.ts'
 import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 
 export type MakeBisect = (only: ReadonlyArray<number>) => (sink: Sink<Batch>) => Sink<Batch>
-
 const upsets = ['none', '503', '429', '401', 'late', 'defect', 'defect after the verdict'] as const
 type Upset = (typeof upsets)[number]
 

@@ -12,7 +12,6 @@ import { lawTable, same, type Drawn } from '../support/check.ts'
 import { runs } from '../support/runs.ts'
 
 export type CreateCollector = (settings: CollectorSettings, options: CollectorOptions) => Collector
-
 const SOURCES = ['web', 'app']
 const NAMES = ['A', 'B', 'C']
 const choice = fc.constantFrom(true, true, false, { x: 1 })

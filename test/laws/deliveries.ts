@@ -8,10 +8,7 @@ import { subscribeTo } from '../../src/sink/layer.ts'
 import { type SinkCall, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 
-export interface Item {
-  readonly id: number
-  readonly key: number
-}
+export type Item = Readonly<{ id: number; key: number }>
 
 /** A verdict. Wishes are `Retry-After`s, in milliseconds from the moment of the verdict. */
 export type Said =
@@ -95,10 +92,7 @@ const verdictOf = (what: Said, now: number): Verdict => {
 }
 
 /** `order` is the place among all that happened: several things happen at one time. */
-interface Moment {
-  readonly at: number
-  readonly order: number
-}
+type Moment = Readonly<{ at: number; order: number }>
 
 export interface Heard extends Moment {
   readonly what: 'next' | 'complete' | 'error'
@@ -128,9 +122,7 @@ export interface Trace {
 }
 
 export type Wrap = (sink: Sink<Item>) => Sink<Item>
-
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
-
 export const isOver = ({ heard }: Ran): boolean => heard.some(({ what }) => what !== 'next')
 
 const START = 1_000_000

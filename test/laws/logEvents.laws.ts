@@ -17,6 +17,7 @@ import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
 import type { Drawn } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
+import { forAllAsync } from '../support/check.ts'
 
 type Answer = 'ok' | 'refuse' | 'once' | 'busy'
 const answer = fc.constantFrom<Answer>('ok', 'ok', 'refuse', 'once', 'busy')
@@ -181,42 +182,40 @@ describe('log events', () => {
     const wrap = fc.array(fc.constantFrom(...Object.values(layers)), { maxLength: 3 })
     const members = fc.constantFrom(firstSuccess, failover, toAll, undefined)
     const item = fc.constantFrom<unknown>('ok', 'once', 'busy', 'refuse', 'none', 'throws', 'big', 7)
-    return fc.assert(
-      fc.asyncProperty(fc.array(item), members, wrap, wrap, async (items, together, inside, outside) => {
-        const asked: string[] = []
-        const told: LogEvent[] = []
-        const one = (name: string): Sink<Payload<string>> =>
-          inside.reduce(
-            (around, layer) => layer(around),
-            sink(name, async ({ text = '' }: Payload<string>, { attempt: { number } }) => {
-              asked.push(`${name} ${String(number)}`)
-              await Promise.resolve()
-              if (text.includes('refuse')) return left(refused('status'))
-              const isBusy = text.includes('busy') || (text.includes('once') && number === 1)
-              return isBusy ? left(retryable('status')) : undefined
-            }),
-          )
-        const all = together === undefined ? one('a') : together([one('a'), one('b')])
-        const to = outside.reduce((around, layer) => layer(around), all)
-        const ended = await firstValueFrom(
-          from(items).pipe(
-            validate(t.string),
-            mapRight((text) => (text === 'throws' ? (JSON.parse(text) as string) : text)),
-            splitRight((text) => (text === 'none' ? [] : [text])),
-            encode((text) => ({ text, more: text === 'big' ? 'x'.repeat(99) : '' }), { maxBytes: 60 }),
-            deliver(to, { retry, onEvent: (event) => told.push(event) }),
-            toArray(),
-          ),
-          { defaultValue: [] },
+    return forAllAsync(fc.array(item), members, wrap, wrap, async (items, together, inside, outside) => {
+      const asked: string[] = []
+      const told: LogEvent[] = []
+      const one = (name: string): Sink<Payload<string>> =>
+        inside.reduce(
+          (around, layer) => layer(around),
+          sink(name, async ({ text = '' }: Payload<string>, { attempt: { number } }) => {
+            asked.push(`${name} ${String(number)}`)
+            await Promise.resolve()
+            if (text.includes('refuse')) return left(refused('status'))
+            const isBusy = text.includes('busy') || (text.includes('once') && number === 1)
+            return isBusy ? left(retryable('status')) : undefined
+          }),
         )
-        const kinds = told.flatMap((event) => {
-          if (event._tag === 'NotAccepted') return [event.refusal._tag]
-          if (event._tag === 'Ended') return [event.outcome._tag]
-          return event._tag === 'Skipped' ? ['Skipped'] : []
-        })
-        expect(kinds.toSorted()).toEqual(ended.map(({ _tag }) => _tag).toSorted())
-        expect(attemptsLost({ told, asked })).toBe(false)
-      }),
-    )
+      const all = together === undefined ? one('a') : together([one('a'), one('b')])
+      const to = outside.reduce((around, layer) => layer(around), all)
+      const ended = await firstValueFrom(
+        from(items).pipe(
+          validate(t.string),
+          mapRight((text) => (text === 'throws' ? (JSON.parse(text) as string) : text)),
+          splitRight((text) => (text === 'none' ? [] : [text])),
+          encode((text) => ({ text, more: text === 'big' ? 'x'.repeat(99) : '' }), { maxBytes: 60 }),
+          deliver(to, { retry, onEvent: (event) => told.push(event) }),
+          toArray(),
+        ),
+        { defaultValue: [] },
+      )
+      const kinds = told.flatMap((event) => {
+        if (event._tag === 'NotAccepted') return [event.refusal._tag]
+        if (event._tag === 'Ended') return [event.outcome._tag]
+        return event._tag === 'Skipped' ? ['Skipped'] : []
+      })
+      expect(kinds.toSorted()).toEqual(ended.map(({ _tag }) => _tag).toSorted())
+      expect(attemptsLost({ told, asked })).toBe(false)
+    })
   })
 })

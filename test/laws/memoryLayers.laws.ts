@@ -11,7 +11,6 @@ import { deliverAll, isOver, type Item, type Step, type Wrap } from './deliverie
 import { hearing, notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
 
 export type MakeRateLimit = (perSecond: number, burst: number) => Layer
-
 const rates = fc.tuple(fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 })), steps)
 
 export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
@@ -45,7 +44,6 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
 ]
 
 export type MakeDedupe = (window: number, maxCount: number) => Wrap
-
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), steps)
 const isDuplicate = (said: Verdict | undefined) => said?._tag === 'Right' && said.right.duplicate === true
 
@@ -94,7 +92,6 @@ export interface RouteMade {
 }
 
 export type MakeRoute = (made: RouteMade) => Sink<number>
-
 const visit = fc.record({ pause: fc.oneof(fc.constant(0), fc.nat(150)), key: fc.nat(5), after: fc.nat(80) })
 const visits = fc.tuple(
   fc.integer({ min: 1, max: 3 }),

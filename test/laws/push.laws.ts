@@ -4,13 +4,8 @@ import { it } from 'vitest'
 import { push, type NotTaken, type Push, type PushOptions } from '../../src/sources/push.ts'
 import { holds, lawTable, same, turns, type Drawn } from '../support/check.ts'
 
-export interface Item {
-  readonly n: number
-  readonly size: number
-}
-
+export type Item = Readonly<{ n: number; size: number }>
 export type MakePush = (options: PushOptions<Item>) => Push<Item>
-
 const size = fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(0, 1, 30, NaN, -1))
 
 /** A command has all fields, and reads those that it needs. `ready` waits for room; `later` is what is offered then, if anything. */

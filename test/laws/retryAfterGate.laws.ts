@@ -6,7 +6,6 @@ import { lawTable, same, type Drawn } from '../support/check.ts'
 import { deliverAll, type Ran, type Said, stepsOf, type Trace } from './deliveries.ts'
 
 export type MakeGate = (most: number) => Layer
-
 const world = fc.record({ most: fc.constantFrom(0, 10, 60, 3_600_000), steps: stepsOf(fc.nat(20)) })
 
 const wishesOf = (said: Said): ReadonlyArray<number | null> =>

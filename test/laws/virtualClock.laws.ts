@@ -5,7 +5,6 @@ import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.
 import { holds, itKeeps, law, lawTable, same, type Law } from '../support/check.ts'
 
 type Ticked = Pick<VirtualClock, 'now' | 'monotonic' | 'schedule' | 'tick' | 'pending' | 'wall'>
-
 export type MakeClock = (start: number) => Ticked & Pick<VirtualClock, 'advance' | 'runAll'>
 
 /** What a test does with a clock, and what a timer does when it runs. */
@@ -48,7 +47,6 @@ const command = fc.oneof(
   },
 )
 const commands: fc.Arbitrary<ReadonlyArray<Command>> = fc.array(command, { maxLength: 25, size: 'max' })
-
 type Move<C> = (clock: C, ms: number) => unknown
 /** Does what commands say. A `tick` is done by `move`. */
 const play = async <C extends Ticked>(clock: C, all: ReadonlyArray<Command>, move: Move<C>) => {
@@ -171,7 +169,6 @@ const promiseJobs = (make: MakeClock): Law =>
   )
 
 export const virtualClockLaws = (make: MakeClock) => [...tableOfClock.each(make), promiseJobs(make)]
-
 const real: MakeClock = (start) => virtualClock({ start })
 
 describe('virtualClock', () => {

@@ -7,7 +7,6 @@ import { invalid, threw } from '../../src/core/refusal.ts'
 
 /** Part of everything that must not be logged. */
 export const SECRET = 'zqSECRETqz'
-
 export const payload = { id: 'm1', byteLength: 12, text: SECRET, items: [SECRET] }
 
 export const attempted = (sink: string, at: number, failure?: Failure): Attempted => {

@@ -21,7 +21,6 @@ tracerProvider.register()
 const undici = new UndiciInstrumentation()
 undici.setTracerProvider(tracerProvider)
 const tracer = tracerProvider.getTracer('test')
-
 const tags = new Set()
 const hooks = () => {
   const { onEvent, ...more } = telemetry()
@@ -40,7 +39,6 @@ const callers = (count, call) =>
   )
 const failing = (count) => Array.from({ length: count }, () => ({ do: 'status', code: 503 }))
 const quick = { retry: exponential({ base: 1 }), logger: false }
-
 const openReceivers = (...scripts) => Promise.all(scripts.map((script) => loopbackReceiver(script)))
 
 /** For each request the spans from its `traceparent` up to the root; a batch goes on with each link. */

@@ -6,6 +6,7 @@ import { Monoid, always, both, capDelay, deadline, deadlineOf } from '../../src/
 import { exponential, fullJitter, isRetryPolicy, limitRetries } from '../../src/policy/retryPolicy.ts'
 import { respectRetryAfter, standard, show, showDuration } from '../../src/policy/retryPolicy.ts'
 import { policy as anyPolicy } from '../../src/testing/laws/policyLaws.ts'
+import { forAll } from '../support/check.ts'
 
 describe('RetryPolicy', () => {
   it('is plain data, to be stored', () => expect(JSON.parse(JSON.stringify(standard))).toEqual(standard))
@@ -47,12 +48,10 @@ describe('deadlineOf', () => {
 })
 
 it('isRetryPolicy looks at every part', () => {
-  fc.assert(
-    fc.property(anyPolicy, fc.constantFrom('x', -1, NaN), (policy, bad) => {
-      expect(isRetryPolicy(JSON.parse(JSON.stringify(policy)))).toBe(true)
-      for (const key of Object.keys(policy)) expect(isRetryPolicy({ ...policy, [key]: bad })).toBe(false)
-    }),
-  )
+  forAll(anyPolicy, fc.constantFrom('x', -1, NaN), (policy, bad) => {
+    expect(isRetryPolicy(JSON.parse(JSON.stringify(policy)))).toBe(true)
+    for (const key of Object.keys(policy)) expect(isRetryPolicy({ ...policy, [key]: bad })).toBe(false)
+  })
   for (const wrong of [undefined, {}, { _tag: 'Deadline', within: NaN }, { _tag: 'FullJitter', policy: {} }])
     expect(isRetryPolicy(wrong)).toBe(false)
 })
@@ -73,13 +72,11 @@ describe('show', () => {
   ])('case %#: %s', (policy, words) => expect(show(policy)).toBe(words))
 
   it('reads the same however the parts are grouped', () =>
-    fc.assert(
-      fc.property(anyPolicy, anyPolicy, anyPolicy, (a, b, c) => {
-        expect(show(both(both(a, b), c))).toBe(show(both(a, both(b, c))))
-        expect(show(both(always, a))).toBe(show(a))
-        expect(show(both(a, always))).toBe(show(a))
-      }),
-    ))
+    forAll(anyPolicy, anyPolicy, anyPolicy, (a, b, c) => {
+      expect(show(both(both(a, b), c))).toBe(show(both(a, both(b, c))))
+      expect(show(both(always, a))).toBe(show(a))
+      expect(show(both(a, always))).toBe(show(a))
+    }))
 })
 
 test('showDuration has the largest unit without a fraction', () => {

@@ -21,7 +21,6 @@ const port = await listening(createTcpServer((socket) => socket.on('error', () =
 const webhooks = [{ url: `http://127.0.0.1:${port}/` }]
 const answers = {}
 const count = (answer) => (answers[answer] = (answers[answer] ?? 0) + 1)
-
 const [room, shape] = process.argv.slice(2)
 const message = JSON.stringify(calls[shape])
 if (room === 'destination') {

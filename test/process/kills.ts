@@ -25,9 +25,7 @@ export const SIZE = {
 
 /** Milliseconds for one test: generous, because no verdict depends on the speed of the machine. */
 export const LIMIT = Math.max(sized({ short: 60_000, full: 180_000, long: 900_000 }), SIZE.kills * 30_000)
-
 export const PIPELINE = fileURLToPath(new URL('pipeline.js', import.meta.url))
-
 export type Said = Readonly<Record<string, unknown>>
 
 /** What is wrong, as counts: all must be 0. */
@@ -116,10 +114,7 @@ export const hearing =
     }
   }
 
-interface Posted {
-  readonly event: string
-  readonly messageId: string
-}
+type Posted = Readonly<{ event: string; messageId: string }>
 
 /** A receiver that answers 503 now and then, and some requests not at all, so that something waits at each kill. */
 export const openReceiver = async (

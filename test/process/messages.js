@@ -1,6 +1,5 @@
 /** The messages of the pipeline tests: each is told by its name, and says the same whenever it is made. */
 export const nameOf = (number) => `e${number}`
-
 const FIRST = Date.UTC(2026, 0, 1)
 
 /** The call of a name. Its properties are as long as its number says, and not all of them are ASCII. */

@@ -15,9 +15,7 @@ const made = (document: Either<unknown, JsonSchema>): Document => {
   return JSON.parse(JSON.stringify(document.right)) as Document
 }
 
-interface Tree {
-  readonly children: Tree[]
-}
+type Tree = Readonly<{ children: Tree[] }>
 const Tree = t.recursion<Tree>('Tree', (self) => t.type({ children: t.array(self) }))
 const pair = t.tuple([t.string, Tree])
 const bodies = { ...webhookBodies, 'order.paid': t.type({ total: t.number, pair }) }

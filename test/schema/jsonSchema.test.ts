@@ -23,10 +23,7 @@ const judgeOf = (codec: t.Mixed): ((value: unknown) => boolean) => {
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown
 
-interface Tree {
-  readonly at: number
-  readonly children: Tree[]
-}
+type Tree = Readonly<{ at: number; children: Tree[] }>
 const none = [] as unknown as [t.Mixed]
 type Case = [name: string, codec: t.Mixed, values?: fc.Arbitrary<unknown>]
 

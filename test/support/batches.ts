@@ -1,7 +1,6 @@
 import { frameBytes, type BatchPayload, type EventPayload } from '../../src/event/payload.ts'
 
 export type Batch = BatchPayload<number>
-
 const FRAME = { prefix: '{"batch":[', suffix: ']}' }
 
 export const batchOf = (count: number): Batch => {

@@ -35,7 +35,6 @@ import { throwing } from './check.ts'
 
 const { changedSink, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
 type Versions<Make> = Readonly<Record<string, Broken<Make>>>
-
 type Fault<Key> = Key extends `${string}: ${infer Name}` ? Name : never
 
 /** The keys name the law that finds it, and the fault. */

@@ -6,11 +6,7 @@ import { it } from 'vitest'
 
 export { holds, same } from '../../src/testing/laws/law.ts'
 
-export interface Law {
-  readonly id: string
-  readonly property: fc.IAsyncProperty<unknown>
-}
-
+export type Law = Readonly<{ id: string; property: fc.IAsyncProperty<unknown> }>
 export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
 /** A law that holds for each input. It throws if it is broken. */

@@ -145,10 +145,7 @@ process.on('beforeExit', next)
 next()
 `
 
-interface Run {
-  readonly printed: Array<readonly [string, string]>
-  readonly errors: string[]
-}
+type Run = Readonly<{ printed: Array<readonly [string, string]>; errors: string[] }>
 
 const runAll = async (child: string, paths: ReadonlyArray<string>, limit: number) => {
   const runs = new Map<string, Run>()

@@ -16,9 +16,7 @@ export interface PartOptions extends Pick<DeliverOptions, 'clock' | 'random' | '
   readonly client?: ClientOptions
 }
 
-interface Item {
-  readonly id: string
-}
+type Item = Readonly<{ id: string }>
 const idOf = ({ id }: Item): string => id
 
 /** `call` gives an event with this id; `rest` resolves when all have ended. */

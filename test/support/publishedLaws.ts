@@ -11,11 +11,7 @@ import * as published from '../../src/testing/laws/brokenParts.ts'
 import * as more from './brokenVersions.ts'
 
 /** A mutant: the law with the id `breaks` must find it. */
-interface Mutant {
-  readonly name: string
-  readonly breaks: string
-  readonly laws: () => ReadonlyArray<Law>
-}
+type Mutant = Readonly<{ name: string; breaks: string; laws: () => ReadonlyArray<Law> }>
 
 export interface Room {
   readonly name: string

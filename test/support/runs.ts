@@ -7,7 +7,6 @@
 export const RUNS = Number(process.env['RUNS'] ?? '100')
 
 export type Profile = 'short' | 'full' | 'long'
-
 export const profile: Profile = RUNS >= 10_000 ? 'long' : RUNS >= 1_000 ? 'full' : 'short'
 
 /** The size of something other than a property, such as kills or events, in each profile. */

@@ -1,10 +1,6 @@
 export declare const programs: Readonly<Record<'initdb' | 'pgbouncer' | 'nats', string>>
 export declare const freePort: () => Promise<number>
-interface Server {
-  readonly port: number
-  readonly url: string
-  readonly stop: () => Promise<void>
-}
+type Server = Readonly<{ port: number; url: string; stop: () => Promise<void> }>
 
 /** `restart` is a crash: open requests get no answer. It resolves when the server takes connections again. */
 export type PostgresServer = Server & { readonly restart: () => Promise<void> }

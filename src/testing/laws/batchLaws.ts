@@ -50,10 +50,9 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           holds(batch.items.length > 0, 'a batch is empty')
           holds(batch.items.length <= (maxCount ?? Infinity), 'a batch has too many members')
           holds(bytes <= maxBytes, `a body has ${String(bytes)} bytes`)
-          same(
-            batch.members.map(({ id, items }) => [id, ...items]),
-            batch.items.map((item) => [`m${String(item.n)}`, item]),
-          )
+          const members = batch.members.map(({ id, items }) => [id, ...items])
+          const meant = batch.items.map((item) => [`m${String(item.n)}`, item])
+          same(members, meant)
           same([batch.byteLength, Buffer.byteLength(bodyOf(batch, 0))], [bytes, bytes])
         }
       },
@@ -88,12 +87,9 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
       statement: 'A batch has items of one key; for one key more than may be open, the oldest batch closes.',
       situations: ['one key too many'],
       check: (seen, { maxKeys }, { reach }) => {
-        for (const { items, closedBy, open, isNested } of ofKind(seen, 'batch').map((each) => ({
-          ...each,
-          closedBy: each.batch?.closedBy,
-        }))) {
+        for (const { items, batch, open, isNested } of ofKind(seen, 'batch')) {
           same(keysIn(items).length, 1)
-          if (closedBy !== 'keys' || isNested) continue
+          if (batch?.closedBy !== 'keys' || isNested) continue
           reach('one key too many')
           holds(!open.some(({ n }) => n < (items[0]?.n ?? 0)), 'an older batch is open')
         }

@@ -152,13 +152,11 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
     newId: () => `b${String(ids++)}`,
     maxKeys,
     ...(keys > 1 && { by: (item: Item) => `key ${String(item.key)}` }),
-    // Only items go in here.
-    abandoned: (all) =>
-      note(
-        'handed back',
-        '',
-        all.flatMap(({ items }) => items as Item[]),
-      ),
+    abandoned: (all) => {
+      // Only items go in here.
+      const back = all.flatMap(({ items }) => items as Item[])
+      note('handed back', '', back)
+    },
   }
   const subscription = source.pipe(make(options)).subscribe({
     next: (value) => {

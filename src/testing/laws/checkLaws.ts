@@ -102,9 +102,7 @@ export interface LawReport {
   readonly text: string
 }
 
-/**
- * Why a generator gives no input. A filter that refuses everything runs for ever; only `vm` can stop that.
- */
+/** Why a generator gives no input. A filter may refuse everything for ever; only `vm` can stop that. */
 const noInput = ({ input }: Law, seed: number): string | undefined => {
   try {
     const take = (): unknown => fc.sample(input, { seed, numRuns: 1 })
@@ -133,10 +131,8 @@ const brokenReport = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   const [input] = details.counterexample ?? []
   const logged: string[] = []
   const run = { ...silent, log: (line: string) => void logged.push(line) }
-  const again = await fc.check(
-    fc.asyncProperty(fc.constant(input), async (each) => playOnce(law, each, run)),
-    { numRuns: 1 },
-  )
+  const property = fc.asyncProperty(fc.constant(input), async (each) => playOnce(law, each, run))
+  const again = await fc.check(property, { numRuns: 1 })
   const trace = logged.slice(-30)
   const json = jsonOf(input)
   const place = `seed: ${String(details.seed)}, path: '${details.counterexamplePath ?? ''}'`
@@ -266,9 +262,7 @@ type NodeTest = (name: string, options: { readonly timeout: number }, run: () =>
 const isNodeTest = (test: unknown): test is NodeTest =>
   typeof test === 'function' && 'mock' in test && !('each' in test)
 
-/**
- * Registers one test for each law, named by its id and statement: `registerLaws({ test }, sinkLaws(make))`.
- */
+/** Registers a test for each law, named by its id and statement: `registerLaws({ test }, sinkLaws(make))`. */
 export const registerLaws = (to: TestRunner, laws: ReadonlyArray<Law>, options: LawOptions = {}): void => {
   checkOptions('options of laws', runOptions, options)
   if (typeof to.test !== 'function') throw new TypeError('give { test }: registerLaws({ test }, laws)')

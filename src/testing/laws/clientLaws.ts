@@ -13,9 +13,7 @@ import { anyScript } from './sinkWorld.ts'
 /** Makes the client under test: `createClient` gets these options. Their `sink` is the endpoint. @inline */
 export type OpenClient = (options: ClientOptions) => Client
 
-/**
- * A flush for null; else a call with an event of this length, invalid for 0. `gap`: ms after the last act.
- */
+/** A flush for null; else a call with an event of this length (0: invalid). `gap`: ms after the last act. */
 const act = fc.record({
   gap: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 60, 2_000, 6_000),
   length: fc.constantFrom(1, 1, 1, 40, 40, 300, 300, 0, null),

@@ -47,9 +47,8 @@ const joined = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string)
   const all = memory.map((verdict, at) => ({ sink: String(at), verdict }))
   if (wantsAll && memory.every(isRight)) return right({ sink: name })
   if (wantsAll) return left(notAll(all))
-  const causesOf = ({ sink, verdict }: (typeof all)[0]) =>
-    isRight(verdict) ? [] : { sink, failure: verdict.left }
-  return left(allFailed(all.flatMap(causesOf)))
+  const causes = all.flatMap(({ sink, verdict: one }) => (isRight(one) ? [] : { sink, failure: one.left }))
+  return left(allFailed(causes))
 }
 
 /** One attempt as it must go, in plain code. `memory` has the last verdict of each sink. */

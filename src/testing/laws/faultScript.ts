@@ -4,9 +4,7 @@ import { healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 
 /** The parts of fault scripts. */
 export interface FaultScriptOptions {
-  /**
-   * The limit in ms that delays surround: 0 to twice the limit, and one less, equal, one more. Default 5,000.
-   */
+  /** The limit in ms that delays surround: 0 to twice it, and one less, equal, one more. Default 5,000. */
   readonly timeout?: number
   /** Faults in a script. Default 8. */
   readonly maxSteps?: number

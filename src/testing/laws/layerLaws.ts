@@ -9,7 +9,7 @@ import type { LogEvent } from '../../log/logEvent.ts'
 import { deliver } from '../../operators/deliver.ts'
 import { both, exponential, limitRetries } from '../../policy/retryPolicy.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
-import { scriptedSink, type SinkCall, type Reply, type ScriptedSink } from '../scriptedSink.ts'
+import { scriptedSink, type Reply, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { same, lawsOver, silent, type Law, type Run } from './law.ts'
@@ -53,8 +53,7 @@ const heard = new WeakSet<object>()
 const MORE = { from: 'laws', headers: { 'X-Laws': 'on' }, report: (event: LogEvent) => void heard.add(event) }
 
 /** The attempt at the inner sink: whether its clock is the given one, and whether its listener hears. */
-const attemptOf = <A>({ attempt }: SinkCall<A>, given: Clock) => {
-  const { number, until, lastFailure, clock, from, headers, report } = attempt
+const attemptOf = ({ number, until, lastFailure, clock, from, headers, report }: Attempt, given: Clock) => {
   const event: LogEvent = { _tag: 'Defect', at: 0, from: 'laws', where: 'laws', error: undefined }
   report?.(event)
   const header = headers?.['X-Laws']
@@ -95,7 +94,7 @@ const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['
   // A layer may start in a microtask, and need not start what is cancelled at once.
   const calls = all.filter(({ ended, startedAt, endedAt }) => ended !== 'cancelled' || endedAt !== startedAt)
   return {
-    attempts: calls.map((call) => attemptOf(call, clock)),
+    attempts: calls.map(({ attempt }) => attemptOf(attempt, clock)),
     told: periods.map(({ deliveries }) => deliveries.map(({ told }) => told)),
     ends: { all: calls.map(({ ended, endedAt }) => ({ ended, endedAt })), startedAfter },
     name,
@@ -122,9 +121,8 @@ const playPiped = async <A>(make: MakeLayer<A>, { seed, item, reply }: LayerInpu
   running.unsubscribe()
   return {
     ends,
-    attempts: inner.calls.map((call) => {
-      const { startedAt, ended } = call
-      return { attempt: attemptOf(call, clock), startedAt, ended }
+    attempts: inner.calls.map(({ attempt, startedAt, ended }) => {
+      return { attempt: attemptOf(attempt, clock), startedAt, ended }
     }),
   }
 }

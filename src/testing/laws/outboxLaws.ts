@@ -120,11 +120,7 @@ const playOutbox = async (
   const both = async <T>(ask: AskOutbox<T>, [mine, others]: Pair<Entries> = [[], []]) =>
     [await wait(ask(outbox, mine)), await ask(reference.outbox, others)] as const
   /** Asks both to write. The relay repeats a rejected write; an answer that is no promise cannot reject. */
-  const write = async (
-    ask: AskOutbox<void>,
-    [mine, others]: Pair<Entries>,
-    twice: boolean,
-  ): Promise<void> => {
+  const write = async (ask: AskOutbox<void>, [mine, others]: Pair<Entries>, twice: boolean) => {
     const answer = ask(outbox, mine)
     await wait(answer)
     await ask(reference.outbox, others)

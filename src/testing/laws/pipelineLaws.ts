@@ -76,9 +76,7 @@ const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
     items: fc.array(timed, { minLength: 1, maxLength: 12, size: 'max' }),
     /** The source ends with an error. */
     fails: fc.constantFrom(false, false, ...(sourceFails ? [true] : [])),
-    /**
-     * The sink's faults, delivery by delivery, over and over. It throws in the delivery number `throwsIn`.
-     */
+    /** The sink's faults, delivery by delivery, over and over. It throws in delivery number `throwsIn`. */
     script: anyScript,
     throwsIn: fc.nat(9),
     unsubscribeAt: fc.constantFrom(null, null, null, 0, 1, 45, 2_000, 9_000),
@@ -100,9 +98,7 @@ interface Happened {
 const LONG = 6 * 3_600_000
 const NO_CLOCK = 'does the pipeline take the clock of its world, as in deliver(sink, { clock, random })?'
 const TIMEOUT = 5_000
-/**
- * Milliseconds from the end of all work until no timer may be left: an idle sink of `route` closes before.
- */
+/** Milliseconds from the end of all work until no timer may be left: idle sinks of `route` close before. */
 const SOON = 300_000
 
 /** Sinks of which one, or all, must take an item. */
@@ -175,6 +171,10 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
   const running = (): number => inners.reduce((sum, inner) => sum + inner.running(), 0)
   let finish = (): void => undefined
   const finished = new Promise<void>((resolve) => (finish = resolve))
+  const end = (what: Happened['what'], more: Pick<Happened, 'value'> = {}): void => {
+    note({ what, items: [], ...more })
+    finish()
+  }
   const ended$: unknown = pipeline(sourceOf(input, world), sink, { ...world, sinks })
   if (!isObservable(ended$)) throw new TypeError(`pipeline: give an Observable back, got ${kindOf(ended$)}`)
   const subscription = ended$.subscribe({
@@ -183,22 +183,15 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
       if (isRefusal(value)) reach('a refusal')
       else if (isOutcome(value)) reach(value._tag)
     },
-    error: (error: unknown) => {
-      note({ what: 'fails', items: [], value: String(error) })
-      finish()
-    },
-    complete: () => {
-      note({ what: 'completes', items: [] })
-      finish()
-    },
+    error: (error: unknown) => end('fails', { value: String(error) }),
+    complete: () => end('completes'),
   })
   try {
     if (input.unsubscribeAt !== null) {
       await clock.advance(input.unsubscribeAt)
       if (running() > 0) reach('unsubscribed while a delivery runs')
       subscription.unsubscribe()
-      note({ what: 'unsubscribed', items: [] })
-      finish()
+      end('unsubscribed')
     }
     // Items in order may be retried one after another.
     await clock.run(finished, { timeout: LONG * (1 + input.items.length) }).catch(() => undefined)

@@ -26,9 +26,7 @@ export interface SharedOutboxWorld {
 /** One process's view of a shared store. */
 export interface SharedOutbox {
   readonly outbox: Outbox<number>
-  /**
-   * As a crash of its process: no more writes, no renewed lease. Left out: no process crashes in the laws.
-   */
+  /** As a crash of its process: no more writes, no renewed lease. Left out: no process crashes. */
   readonly kill?: () => void
 }
 
@@ -37,7 +35,7 @@ export type OpenSharedOutbox = (world: SharedOutboxWorld) => Awaitable<SharedOut
 
 const RELAYS = 3
 const LEASE_TIME = 30_000
-const END = 220_000
+const RUN_TIME = 220_000
 /** Milliseconds of a delivery, and of one that takes longer than a lease. */
 const [DELIVERY, LONG_DELIVERY] = [100, 45_000]
 
@@ -111,8 +109,8 @@ const playShared = async (
   for (let index = 0; index < RELAYS; index++) relays.push(await start(index))
   for (const [n, each] of items.entries()) clock.schedule(each.at, () => void relays[each.relay]?.offer(n))
   for (const each of crashes) clock.schedule(each.at + DELIVERY / 2, () => relays[each.relay]?.crash())
-  const step = settle === undefined ? END : 1_000
-  for (let passed = 0; passed < END; passed += step) {
+  const step = settle === undefined ? RUN_TIME : 1_000
+  for (let passed = 0; passed < RUN_TIME; passed += step) {
     await clock.advance(step)
     await settle?.(step)
   }
@@ -174,10 +172,9 @@ export const sharedOutboxLaws = (
       statement: 'Without a crash an item has as many attempts as its sink needs, of any process.',
       check: ({ accepted, deliveries, crashed }, { items }) => {
         if (crashed.size > 0) return
-        same(
-          accepted.map((n) => deliveries.filter(({ item }) => item === n).length),
-          accepted.map((n) => (items[n]?.busy ?? 0) + 1),
-        )
+        const attempts = accepted.map((n) => deliveries.filter(({ item }) => item === n).length)
+        const wanted = accepted.map((n) => (items[n]?.busy ?? 0) + 1)
+        same(attempts, wanted)
       },
     },
     'leaves-nothing': {

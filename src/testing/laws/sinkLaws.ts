@@ -62,11 +62,10 @@ const holdsOneVerdict = ({ told }: Delivery): void => {
 
 /** One that is aborted at its start is no request. */
 const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
-  for (const { startedAt, endedAt: last = Infinity } of calls)
-    holds(
-      last <= endedAt || startedAt === last,
-      `all was over at ${String(endedAt)} ms, but a request ran until ${String(last)} ms`,
-    )
+  for (const { startedAt, endedAt: last = Infinity } of calls) {
+    const found = `all was over at ${String(endedAt)} ms, but a request ran until ${String(last)} ms`
+    holds(last <= endedAt || startedAt === last, found)
+  }
 }
 
 type Judged = Period['calls'][number]

@@ -81,9 +81,7 @@ export interface SinkInput<out A> {
   readonly steps: ReadonlyArray<SinkStep<A>>
 }
 
-/**
- * Faults of a network in memory. The left-out kinds look like others there; more statuses are drawn instead.
- */
+/** Faults of a network in memory. The left-out kinds look like others there; statuses take their place. */
 export const anyScript = faultScript({
   timeout: 50,
   without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
@@ -114,24 +112,13 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
     number: fc.constantFrom(null, null, 2, 9),
   })
   const onlyItem = item.map((each): SinkStep<A> => ({ ...plainStep, item: each }))
-  const any = fc.record({
-    seed: fc.nat(),
-    script: hasNetwork ? anyScript : fc.constant([]),
-    steps: fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }),
-  })
-  const oneByOne = fc.record({
-    seed: fc.nat(),
-    script: statuses,
-    steps: fc.array(onlyItem, { minLength: 1, maxLength: 12, size: 'max' }),
-  })
-  const crowd = fc.record({
-    seed: fc.nat(),
-    script: hasNetwork ? anyScript : fc.constant([]),
-    steps: fc.array(
-      step.map((each) => ({ ...each, wait: -1 })),
-      { minLength: 4, maxLength: 24, size: 'max' },
-    ),
-  })
+  const atOnce = step.map((each) => ({ ...each, wait: -1 }))
+  const faults: fc.Arbitrary<FaultScript> = hasNetwork ? anyScript : fc.constant([])
+  const inputOf = (script: typeof faults, steps: fc.Arbitrary<Array<SinkStep<A>>>) =>
+    fc.record({ seed: fc.nat(), script, steps })
+  const any = inputOf(faults, fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }))
+  const oneByOne = inputOf(statuses, fc.array(onlyItem, { minLength: 1, maxLength: 12, size: 'max' }))
+  const crowd = inputOf(faults, fc.array(atOnce, { minLength: 4, maxLength: 24, size: 'max' }))
   const all = [any, { weight: 1, arbitrary: crowd }, ...(hasNetwork ? [oneByOne] : [])]
   return fc.oneof({ withCrossShrink: true }, ...all)
 }

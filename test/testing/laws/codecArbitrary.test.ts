@@ -10,12 +10,8 @@ import { forAll } from '../../support/check.ts'
 const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
   fc.sample(arbitraryFor(codec, options), { numRuns: 1_000, seed: 5 })
 
-interface Tree {
-  readonly value: number
-  readonly children: Tree[]
-}
+type Tree = Readonly<{ value: number; children: Tree[] }>
 const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ value: t.number, children: t.array(Tree) }))
-
 type Formula = string | { readonly not: Formula } | { readonly and: [Formula, Formula] }
 const Formula: t.Type<Formula> = t.recursion('Formula', () =>
   t.union([t.type({ and: t.tuple([Formula, Formula]) }), t.type({ not: Formula }), t.string]),
