@@ -56,8 +56,8 @@ ${EXIT_CODES}`,
 
 Events are written as for 'send', without delete. A batch leaves when it has
 --flush-at events or 500,000 bytes, or --flush-after after the last one. One that
-is answered 400 or 413 is halved until the bad event stands alone. The rest is as
-for 'send'.
+is answered 400, 413 or 422 is halved until the bad event stands alone. The rest
+is as for 'send'.
 
 Example:
   $ headrace batch events.ndjson --write-key-env WRITE_KEY

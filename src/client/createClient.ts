@@ -1,7 +1,7 @@
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
 import { inTime } from '../core/clock.ts'
-import { messageOf } from '../core/failure.ts'
+import { messageOf, wasStarted, type Verdict } from '../core/failure.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { CLOSE_TIMEOUT, timeoutOf, type WaitOptions } from '../core/options.ts'
 import type { Accepted, Outcome } from '../core/outcome.ts'
@@ -20,7 +20,7 @@ import { storeLimit } from '../outbox/storeLimit.ts'
 import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
-import { makeLayer } from '../sink/layer.ts'
+import { WithNext, makeLayer } from '../sink/layer.ts'
 import { MAX_HOLD } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -35,7 +35,7 @@ const COMMA = 1
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
 
-/** Counted beside the messages: batches that were put together, each for an attempt, and their requests. */
+/** Counted beside the messages: batches that were sent, each for an attempt, and their requests. */
 interface Sent {
   batches: number
   requests: number
@@ -43,20 +43,26 @@ interface Sent {
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = ({ requests, sink, timeout, layer }: ClientSettings, sent: Sent): Sink<SentBatch> => {
+  const counted = (what: keyof Sent, inner: Sink<SentBatch>): Sink<SentBatch> =>
+    makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
+      sent[what]++
+      const onVerdict = (verdict: Verdict): void => {
+        // A layer of the host held it back.
+        if (isLeft(verdict) && !wasStarted(verdict.left)) sent[what]--
+        observer.next(verdict)
+      }
+      return subscribe(batch, attempt, new WithNext(observer, onVerdict))
+    })
   const { endpoint, writeKey } = requests
   const inner: Sink<SentBatch> =
     sink === undefined
       ? bareIngestion(endpoint, writeKey, { ...requests, timeout, holds: false }, layer)
       : withTimeout({ timeout })(layer?.(sink) ?? sink)
-  const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
-    sent.requests++
-    return subscribe(batch, attempt, observer)
-  })
-  return withBisection()(counted)
+  return counted('batches', withBisection()(counted('requests', inner)))
 }
 
 /** A batch holds messages in their order, up to the count and bytes of the options. */
-const batches = (settings: ClientSettings, sent: Sent): Shape<Message, SentBatch> => {
+const batches = (settings: ClientSettings): Shape<Message, SentBatch> => {
   const { size: count, maxBatchBytes, flushAfter: delay, concurrency } = settings
   const bytes = maxBatchBytes - FRAME_BYTES + COMMA
   return {
@@ -67,9 +73,7 @@ const batches = (settings: ClientSettings, sent: Sent): Shape<Message, SentBatch
       const members = entries.map(({ item }) => item)
       const items = members.map(({ items: [item] }) => item)
       const byteLength = members.reduce((sum, member) => sum + COMMA + member.byteLength, FRAME_BYTES - COMMA)
-      const batch: SentBatch = { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
-      sent.batches++
-      return batch
+      return { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
     },
     isBatch: true,
     maxHold: MAX_HOLD,
@@ -143,7 +147,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit, tellsAge: true },
     // Its logger listens to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
-    shape: batches(settings, sent),
+    shape: batches(settings),
     isFull: () => boundFor(largest) !== undefined,
     isItem: isMessage,
     ...(behind && { isStoring: behind.isStoring, storeChanged: behind.storeSoon }),

@@ -95,8 +95,8 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
    */
   readonly outbox?: Outbox<Message> | OutboxFactory<Message> | StoredIn
   /**
-   * Receives batches in place of the endpoint. A refused batch is divided, and `timeout` applies, as with
-   * HTTP. The client does not close it.
+   * Receives batches in place of the endpoint. A batch that is refused with 400, 413 or 422 is divided, and
+   * `timeout` applies, as with HTTP. The client does not close it.
    */
   readonly sink?: Sink<SentBatch>
   /** Which addresses may be dialled; default all but link-local and metadata addresses. */

@@ -8,7 +8,7 @@ import type { IdentifyCall } from '../event/model.ts'
 /** A word begins with a letter or a digit. Marks stay with the letter before: many scripts' vowels. */
 const WORDS = /[\p{L}\p{Nd}][\p{L}\p{Nd}\p{M}]*/gu
 /** Between a lower-case and a capital letter, and before the last capital of a row before lower case. */
-const HUMP = /(?<=\p{Ll}\p{M}*)(?=\p{CWL})|(?<=\p{CWL}\p{M}*)(?=\p{CWL}\p{M}*\p{Ll})/gu
+const HUMP = /(?=\p{CWL})(?<=\p{Ll}\p{M}*)|(?=\p{CWL}\p{M}*\p{Ll})(?<=\p{CWL}\p{M}*)/gu
 
 /**
  * The trait name of an audience: its name in snake_case. The name is split at every character that is no

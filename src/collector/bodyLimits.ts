@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types'
 import type { Observer } from 'rxjs'
-import { left, right, type Either } from '../core/either.ts'
+import { constVoid, left, right, type Either } from '../core/either.ts'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type Answer } from './answers.ts'
@@ -10,7 +10,7 @@ type StartReading = (observer: Observer<unknown>) => Cancel
 
 /** All request bodies that are being received. */
 export interface BodyLimits {
-  /** A complete body, or the answer as soon as it is known. Never rejects. */
+  /** A complete body, or the answer as soon as it is known. Rejects with what `start` throws. */
   readonly read: (start: StartReading) => Promise<Either<Answer, Uint8Array>>
   /** Calls `onCut` after the time that a body may take, or when the collector closes. */
   readonly begin: (onCut: (answer: Answer) => void) => Cancel
@@ -47,6 +47,7 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
         const body = byteBuffer()
         let counted = 0
         let isDone = false
+        let stop: Cancel = constVoid
         const finish = (result: Either<Answer, Uint8Array>): void => {
           if (isDone) return
           isDone = true
@@ -56,7 +57,7 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
           resolve(result)
         }
         const end = begin((answer) => finish(left(answer)))
-        const stop = start({
+        const observer: Observer<unknown> = {
           next: (chunk) => {
             if (isDone) return
             if (!isUint8Array(chunk)) {
@@ -72,7 +73,13 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
           },
           complete: () => finish(right(body.bytes())),
           error: () => finish(left(brokenOff)),
-        })
+        }
+        try {
+          stop = start(observer)
+        } catch (error) {
+          end()
+          throw error
+        }
       }),
     close: () => [...running].forEach((cut) => cut(closing)),
   }

@@ -69,18 +69,20 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
   const targets = openTargets(settings, options, outcomes.next, defectIn('the close of a destination'))
   /** All that there were: their counts stay. */
   const known = new Map<string, Source>()
-  let sources: ReadonlyArray<Source> = []
+  let sources: ReadonlyMap<string, Source> = new Map()
   let owners: ReturnType<typeof authentication<Source>>
   const connect = (settings: CollectorSettings): void => {
-    sources = settings.sources.map(({ id, enabled = true, deletions = false }) => {
+    const connected = settings.destinations.map((each) => new Set(each.sources))
+    const all = settings.sources.map(({ id, enabled = true, deletions = false, writeKey }) => {
       const source = known.get(id) ?? { id, enabled, deletions, targets: [], received: 0, accepted: 0 }
       known.set(id, source)
-      const isConnected = (_: unknown, at: number) => settings.destinations[at]?.sources.includes(id) === true
-      return Object.assign(source, { enabled, deletions, targets: targets.current().filter(isConnected) })
+      const to = targets.current().filter((_, at) => connected[at]?.has(id))
+      return [writeKey, Object.assign(source, { enabled, deletions, targets: to })] as const
     })
+    sources = new Map(all.map(([, source]) => [source.id, source]))
     for (const gone of known.values())
-      if (!sources.includes(gone)) Object.assign(gone, { enabled: false, targets: [] })
-    owners = authentication(sources.map((each, at) => [settings.sources[at]?.writeKey ?? '', each] as const))
+      if (!sources.has(gone.id)) Object.assign(gone, { enabled: false, targets: [] })
+    owners = authentication(all)
   }
   connect(settings)
 
@@ -125,7 +127,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
       ...statsOf([...known.values()]),
       ...ingesting.counts(),
       answers: Object.fromEntries(answers),
-      sources: Object.fromEntries(sources.map((source) => [source.id, statsOf([source])])),
+      sources: Object.fromEntries([...sources].map(([id, source]) => [id, statsOf([source])])),
       destinations: Object.fromEntries(targets.current().map((one) => [one.name, one.destination.stats()])),
     }
   }
@@ -134,7 +136,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     handle: webMount(answer, limits, onAnswered),
     listener: nodeMount(answer, limits, onAnswered),
     accept: async (id, message) => {
-      const source = sources.find((each) => each.id === id)
+      const source = sources.get(id)
       if (source === undefined) return left(invalid(message, NO_SOURCE))
       if (!source.enabled) return left(disabled(message))
       const { refused, id: messageId = '' } = await ingesting.ingest(source, batchOfOne(message))
@@ -143,14 +145,12 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     requestDeletion: async (userId, given) => {
       const asked = decodeOptions(deletionOptions, given ?? {})
       if (isLeft(asked)) return left(invalid(userId, asked.left))
-      const { sources: ids = sources.map(({ id }) => id) } = asked.right
+      const { sources: ids = [...sources.keys()] } = asked.right
       const faults = ids.flatMap((id, at) =>
-        sources.some((source) => source.id === id)
-          ? []
-          : [{ path: `sources[${String(at)}]`, message: 'is not the id of a source' }],
+        sources.has(id) ? [] : [{ path: `sources[${String(at)}]`, message: 'is not the id of a source' }],
       )
       if (faults.length > 0) return left(invalid(userId, faults))
-      const affected = sources.filter(({ id }) => ids.includes(id))
+      const affected = [...new Set(ids)].flatMap((id) => sources.get(id) ?? [])
       return ingesting.deleteUser(affected, { userId })
     },
     enable: (name) => toggle(name, 'enable'),

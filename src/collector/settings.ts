@@ -128,11 +128,11 @@ export const decodeCollectorSettings = (
   egress?: Egress,
 ): Either<ReadonlyArray<Fault>, CollectorSettings> => {
   const settings = strict({ sources, destinations: destinations(egress) }, (given) => {
-    const ids = given.sources.map(({ id }) => id)
+    const ids = new Set(given.sources.map(({ id }) => id))
     return given.destinations.flatMap((destination, at) =>
       destination.sources.flatMap((id, index) => {
         const path = `destinations[${String(at)}].sources[${String(index)}]`
-        return ids.includes(id) ? [] : [{ path, message: 'is not the id of a source' }]
+        return ids.has(id) ? [] : [{ path, message: 'is not the id of a source' }]
       }),
     )
   })

@@ -61,7 +61,7 @@ const openTarget = (
     throw new ConfigError('Invalid settings of a collector', [{ path: 'outbox', message: NO_DEAD_LETTERS }])
   }
   const prepare: Opened['prepare'] = (next) => {
-    const hooks = next.sink === undefined ? hooksOf(next) : [next.sink]
+    const hooks = next.sink === undefined ? hooksOf(next) : []
     return () => destination.change(hooks, next.enabled)
   }
   return { name, destination, settings, isGone: false, prepare }

@@ -29,7 +29,7 @@ import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
 /** A destination with the additions for a collector. */
 export interface OpenDestination extends Omit<Destination, 'update'> {
-  /** Puts sinks in the place of the present ones, and switches it on or off unless that is left out. */
+  /** Puts sinks in the place of the present ones if there are any; the toggle stays if it is left out. */
   readonly change: (hooks: ReadonlyArray<Sink<Payload<Event>>>, enabled: boolean | undefined) => void
   readonly isClosing: () => boolean
   /** Accepts an encoded event. Throws, or rejects, if the outbox fails. */
@@ -54,6 +54,9 @@ export const orFaults = <A>(make: () => A): Either<ReadonlyArray<Fault>, A> => {
   }
 }
 
+/** The names that are counted: a `route` has one for each key that it ever saw. */
+const MAX_NAMES = 500
+
 /** Counts the attempts at each URL, from its first attempt on. */
 export const urlCounters = () => {
   const urls = new Map<string, { -readonly [K in keyof UrlStats]: number }>()
@@ -63,6 +66,8 @@ export const urlCounters = () => {
     const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
     urls.set(sink, counts)
     counts[what]++
+    const [oldest] = urls.size > MAX_NAMES ? urls.keys() : []
+    if (oldest !== undefined) urls.delete(oldest)
   }
   return {
     onEvent: (event: LogEvent): void => {
@@ -108,6 +113,8 @@ export const openDestination = (
   }
   const sizeOf = options.outbox === undefined ? heldBytesOf : storedEvents.sizeOf
   const keyOf = ({ orderKey }: Payload<Event>): string | undefined => orderKey
+  // Before the outbox: a layer of the host that throws must not leave its folder locked.
+  const { sink, exchange, closedUntil, stop } = makeReceivers()
   const opened = options.outbox
     ? openOutbox(options.outbox, { codec: storedEvents, clock, onCorrupt, ...(orderBy && { keyOf }) })
     : memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf, clock })
@@ -123,7 +130,6 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const { sink, exchange, closedUntil, stop } = makeReceivers()
   const work = relay<Payload<Event>>({
     retry,
     clock,
@@ -172,9 +178,11 @@ export const openDestination = (
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
     const result = await closeRelay(work, clock, within, timeout, stop)
-    const closeSink = async (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
-    await closeSink().catch(defectIn('the close of the sink'))
-    await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
+    const quietly = (where: string, limit: number, task: () => Promise<void>): Promise<void> =>
+      inTime(clock, limit, task).catch(defectIn(where))
+    const closeSink = (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
+    await quietly('the close of the sink', LAST_ATTEMPT + timeout, closeSink)
+    await quietly('the close of the outbox', timeout, () => outbox.close({ timeout }))
     inUse.delete(opened)
     return result
   }
@@ -245,7 +253,7 @@ export const openDestination = (
     isClosing: life.isClosing,
     change: (hooks, isOn = enabled) => {
       enabled = isOn
-      urls.keep(hooks.map(({ name }) => name))
+      if (hooks.length > 0) urls.keep(hooks.map(({ name }) => name))
       work.own(exchange, hooks)
       work.poll()
     },

@@ -96,7 +96,7 @@ export interface DestinationStats extends Totals {
   readonly dead: number
   /** Dead letters that were deleted to make room for newer ones, as the outbox counts them. */
   readonly evictedDeadLetters: number
-  /** Attempts by URL; the key is the name of its sink. */
+  /** Attempts by URL; the key is the name of its sink. At most 500 names: the one that came first goes. */
   readonly urls: Readonly<Record<string, UrlStats>>
   /**
    * Milliseconds since the oldest waiting event was accepted by this process. Known of those accepted while a

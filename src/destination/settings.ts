@@ -60,13 +60,15 @@ export interface Settings {
 }
 
 /** Faults of list entries that repeat the `key` of an earlier one. Undefined values may repeat. */
-export const repeats = (list: string, key: string, values: ReadonlyArray<string | undefined>): Faults =>
-  values.flatMap((value, index) => {
-    const first = values.indexOf(value)
+export const repeats = (list: string, key: string, values: ReadonlyArray<string | undefined>): Faults => {
+  const firsts = new Map(values.map((value, index) => [value, index] as const).toReversed())
+  return values.flatMap((value, index) => {
+    const first = firsts.get(value)
     if (value === undefined || first === index) return []
     const path = `[${String(index)}].${key}`
     return [{ path, message: `is the same as ${list}[${String(first)}].${key}` }]
   })
+}
 
 /** Fragments are never sent, and an empty query names the same receiver. */
 const receiverOf = ({ url }: WebhookSettings): string => urlName(new URL(url))

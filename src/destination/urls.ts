@@ -46,7 +46,8 @@ export const isSameSecret = (a: AnySecret, b: AnySecret): boolean => {
  * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its
  * sink, and so its connections. Equal secrets keep their signer, so a body is signed once for all URLs.
  */
-export const webhooksOf = ({ egress, dispatcher, statuses, messageIdHeader, layer }: SharedOptions) => {
+export const webhooksOf = (options: SharedOptions) => {
+  const { egress, dispatcher, statuses, messageIdHeader, layer, timeout } = options
   let known: ReadonlyArray<{
     text: string
     secret: SecretSource | undefined
@@ -68,7 +69,7 @@ export const webhooksOf = ({ egress, dispatcher, statuses, messageIdHeader, laye
         ...(secret && { secret }),
         ...(standardSecret && { standardSecret }),
         ...(egress && { egress }),
-        ...(dispatcher && { dispatcher }),
+        ...(dispatcher ? { dispatcher } : { connectWithin: timeout }),
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })

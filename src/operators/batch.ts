@@ -167,8 +167,15 @@ const gather = <L, V, M, A, B>(
       cancelTimer = undefined
     }
     const close = (key: string, batch: OpenBatch<M, A>, closedBy: ClosedBy): void => {
-      // First the calls that may throw: then the members are still here, and are handed back.
-      let batched: Either<never, B> = right(form.toBatch(newId(), batch, closedBy))
+      // After an error members stay here, also those that still come, and are handed back.
+      if (end !== undefined) return
+      let batched: Either<never, B>
+      try {
+        batched = right(form.toBatch(newId(), batch, closedBy))
+      } catch (error) {
+        end = () => subscriber.error(error)
+        return
+      }
       const { answers, members } = batch
       if (answers !== undefined) {
         answers.length = members.length
@@ -218,7 +225,7 @@ const gather = <L, V, M, A, B>(
       let batch = open.get(key)
       if (batch !== undefined && batch.byteLength + comma + size > maxBytes) {
         close(key, batch, 'bytes')
-        batch = undefined
+        batch = open.get(key)
       }
       batch ??= start(key)
       if (answer !== undefined) (batch.answers ??= [])[batch.members.length] = answer

@@ -148,10 +148,9 @@ const runRelay = <L, P, D>(
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
-      if (isStopped() && enqueuing === 0 && work.isAborted()) subscriber.complete()
-      if (state === 'open' || state === 'stopped') return
-      if (enqueuing > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
-      const lost = work.lost()
+      if (state === 'open' || enqueuing > 0) return
+      if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
+      const lost = isStopped() ? 0 : work.lost()
       if (lost > 0) {
         const why = 'left the outbox without an outcome: it lost them, or could not read them'
         const error = new Error(`${String(lost)} entries ${why}`)
@@ -159,8 +158,8 @@ const runRelay = <L, P, D>(
       }
       // Before the end, because its subscriber may subscribe again at once.
       use.unsubscribe()
-      if (state === 'completed') subscriber.complete()
-      else subscriber.error(state.error)
+      if (typeof state === 'object') subscriber.error(state.error)
+      else subscriber.complete()
     }
     const sourceEnded = (end: 'completed' | { readonly error: unknown }): void => {
       if (!isStopped()) state = end

@@ -18,12 +18,12 @@ import type { Attempt, Sink } from './sink.ts'
 
 /** Options of `withBisection`. */
 export interface BisectionOptions {
-  /** The statuses of a refusal for which a batch is divided. Default 400 and 413; `[]` for none. */
+  /** The statuses of a refusal for which a batch is divided. Default 400, 413 and 422; `[]` for none. */
   readonly only?: ReadonlyArray<number>
 }
 
 const bisectionOptions = strict({
-  only: withDefault(list('statuses', 0, Infinity, wholeNumber('', 100, 599)), [400, 413]),
+  only: withDefault(list('statuses', 0, Infinity, wholeNumber('', 100, 599)), [400, 413, 422]),
 })
 
 const TOO_LATE = retryable('late', { detail: 'the deadline came before the request could start' })

@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { withRateLimit } from '../../src/index.ts'
 import { maxHeldBytes } from '../../src/event/payload.ts'
 import { event, many, open, turn, yes, type World } from './virtual.ts'
 
@@ -92,6 +93,13 @@ describe('how a client batches', () => {
       expect(world.requests()).toEqual(['0 a,b'])
     }
   })
+})
+
+it('counts no batch and no request that a layer held back', async () => {
+  const { client, clock } = open({ size: 1, layer: withRateLimit({ perSecond: 1, burst: 1 }) })
+  for (const id of ['a', 'b', 'c']) client.track(event(id))
+  await clock.run(client.flush())
+  expect(client.stats()).toMatchObject({ delivered: 3, batches: 3, attempts: 3, requests: 3 })
 })
 
 it('opens a second request only for a full batch or a flush, and goes back to one when idle', () =>

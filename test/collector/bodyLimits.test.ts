@@ -109,6 +109,15 @@ it('compressed bodies have a bound together, and one is always accepted', async 
   expect((await send(open({ maxUploadBytes: 100 }).collector, 'f')).status).toBe(200)
 })
 
+it('a request that cannot be read is answered 500, and leaves no timer', async () => {
+  const { collector, clock } = await start('handle')
+  const signal = { throwIfAborted: () => undefined }
+  const given = { method: 'POST', url: '/v1/track', headers: new Headers(), body: new ReadableStream() }
+  // What code without types may give.
+  const request = { ...given, signal } as unknown as Request
+  expect([(await collector.handle(request)).status, clock.pending()]).toEqual([500, 0])
+})
+
 describe('a body that is sent on after its answer', () => {
   it('is read and dropped until uploadTimeout', async () => {
     const world = await start('listener', { uploadTimeout: 1_000 })

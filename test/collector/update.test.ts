@@ -7,7 +7,7 @@ import type { Collector, CollectorOptions } from '../../src/collector/collector.
 import { closed } from '../../src/core/refusal.ts'
 import { memory } from '../../src/sink/memory.ts'
 import type { Event } from '../../src/event/event.ts'
-import { sink, type Payload } from '../../src/index.ts'
+import { route, sink, withConcurrency, type Layer, type Payload } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { newFolder } from '../support/folder.ts'
@@ -116,6 +116,27 @@ describe('update of a collector', () => {
     expect(receiver.received.length).toBe(1)
     await collector[Symbol.asyncDispose]()
     expect(update(kept)).toEqual(left(closed(undefined)))
+  })
+
+  it('leaves a folder free if a layer throws', () => {
+    const own = { name: 'Own', sources: ['web'], sink: memory(), outbox: { path: newFolder() } }
+    const layers: Layer[] = [() => expect.unreachable('planted')]
+    const layer: Layer = (inner) => layers.pop()?.(inner) ?? inner
+    const collector = open({ sources: [web], destinations: [] }, { layer })
+    const update = () => collector.update({ sources: [web], destinations: [own] })
+    expect(update).toThrow('planted')
+    expect(update()._tag).toBe('Right')
+  })
+
+  it('counts the sinks of a route on, the last 500 of them', async () => {
+    const one = (name: string) => withConcurrency({ concurrency: 1 })(sink(name, () => Promise.resolve()))
+    const byId = route({ keyOf: ({ id }: Payload<Event>) => id, open: one })
+    const settings = { sources: [web], destinations: [{ name: 'Own', sources: ['web'], sink: byId }] }
+    const collector = open(settings)
+    collector.update(settings)
+    for (let n = 0; n < 502; n++) await send(collector)
+    await collector.idle()
+    expect(Object.keys(collector.stats().destinations['Own']?.urls ?? {})).toHaveLength(500)
   })
 
   it('refuses settings that go against the options', () => {

@@ -84,17 +84,19 @@ describe('close', () => {
     ])
   })
 
-  it('logs a sink and an outbox that fail to close', async () => {
-    const fail = (): Promise<never> => Promise.reject(new Error('stuck'))
-    const outbox = { ...memoryOutbox<Payload<Event>>(), close: fail }
-    const { clock, destination, defects } = open([() => ({ verdict: yes })], { outbox }, fail)
+  it.each([
+    ['fail', 0, () => Promise.reject(new Error('stuck'))],
+    ['wait for ever', 1_100 + 1_600, () => new Promise<never>(() => undefined)],
+  ])('logs a sink and an outbox that %s at their close', async (_, within, close) => {
+    const options = { outbox: { ...memoryOutbox<Payload<Event>>(), close }, timeout: 1_100 }
+    const { clock, destination, defects } = open([() => ({ verdict: yes })], options, close)
     let completed = false
     destination.outcomes$.subscribe({ complete: () => (completed = true) })
     await destination.send(track('m1'))
     const closing = destination.close()
-    await clock.advance(10)
-    expect((await closing).totals).toMatchObject({ delivered: 1 })
+    await clock.advance(within)
     expect([completed, defects()]).toEqual([true, ['the close of the sink', 'the close of the outbox']])
+    expect((await closing).totals).toMatchObject({ delivered: 1 })
     expect(clock.pending()).toBe(0)
   })
 

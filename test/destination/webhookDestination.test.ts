@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { backgroundClock } from '../../src/core/clock.ts'
 import type { Call } from '../../src/event/index.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
 import { virtualClock } from '../../src/testing/index.ts'
@@ -18,6 +19,15 @@ const calls: ReadonlyArray<Call> = [
 const { open, receive } = destinationsUnderTest()
 
 describe('webhookDestination', () => {
+  it('gives a connection the time of an attempt', async () => {
+    const timers = vi.spyOn(backgroundClock, 'schedule')
+    const { destination } = open(to(await receive()), { timeout: 7_000 })
+    await destination.send(track(1))
+    await destination.idle()
+    expect(timers.mock.calls.map(([delay]) => delay)).toContain(7_000)
+    timers.mockRestore()
+  })
+
   it('posts every kind, signed, to each URL', async () => {
     const [a, b] = [await receive(), await receive()]
     const opened = open(to(a, b))

@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, from, NEVER, of, Subject, throwError, type Observable } from 'rxjs'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { batch, deliver, lift, type BatchOptions, type EventPayload, type Payload } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import type { ObservableEither, Refusal, Sink, Threw, TooLarge, ItemBatch } from '../../src/index.ts'
@@ -119,6 +119,15 @@ describe('what batch hands back at unsubscribing', () => {
     })
     for (const text of ['a', 'b']) source.next(right(payload(text)))
     expect(back).toEqual([[['c', 'd'], ['e']]])
+  })
+
+  const limits = [{ maxCount: 2 }, { maxBytes: 4 }, { by: String, maxKeys: 1 }]
+  it.each(limits)('is all that came if newId throws, with %j', (limit) => {
+    const back: string[] = []
+    const abandoned = (all: ReadonlyArray<Payload<unknown>>) => back.push(...all.map(({ id }) => id))
+    const throwsOnce = vi.fn(() => 'b').mockImplementationOnce(throwing('no id'))
+    record(rail('1', '2', '3').pipe(batch(), batch({ ...limit, newId: throwsOnce, abandoned })))
+    expect(back.join()).toBe('id of 1,id of 2,id of 3')
   })
 
   it('goes on when the listener throws', () => {

@@ -213,6 +213,9 @@ describe('one outbox, one deliver', () => {
     expect(await errorOf(concat(through(of('a')), through(of('b'))))).toBe('no error')
     expect(await errorOf(through(throwError(() => new Error('planted'))))).toBe('Error: planted')
     expect(await errorOf(through(of('c')))).toBe('no error')
+    const stopped = NEVER.pipe(lift(), deliver(memory<unknown>(), { outbox, stop: of('now') }))
+    const next = new Promise((done) => stopped.subscribe({ complete: () => done(errorOf(through(of('c')))) }))
+    expect(await next).toBe('no error')
     // The first one is torn down after the second began.
     const busy = new Subscription()
     through(of('d')).subscribe({ complete: () => busy.add(through(NEVER).subscribe()) })

@@ -19,6 +19,13 @@ test('a thousand bad ones are each sent alone, without a deep stack', () => {
   expect(inner.calls).toHaveLength(1_999)
 })
 
+test.each([400, 413, 422])('%d divides a batch', (status) => {
+  const reply = () => ({ verdict: left(refused('status', { status })) })
+  const inner = scriptedSink<Batch>({ clock: virtualClock(), reply })
+  hear(withBisection()(inner), batchOf(2))
+  expect(inner.calls).toHaveLength(3)
+})
+
 test('an empty batch, and a batch without open members, come to an end', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => false)
