@@ -116,7 +116,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { maxCount, maxBytes, name: from } = settings
   const own = ownContext()
   const life = lifecycle<CloseResult<Message>>(clock, from, settings)
-  const { now, onEvent, hears, defectIn: failedIn } = life
+  const { now, onEvent, hears, hearsKeys, defectIn: failedIn } = life
 
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, requests: 0 }
@@ -161,7 +161,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const until = (within: number, isDone: () => boolean) => waitUntil(clock, work.changes$, within, isDone)
 
   const lostKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
-  const encode = encoder(settings, lostKeys, () => hears('UnknownKeys'), failedIn('meta'))
+  const encode = encoder(settings, lostKeys, hearsKeys, failedIn('meta'))
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>

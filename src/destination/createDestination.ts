@@ -66,8 +66,10 @@ export const urlCounters = () => {
     const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
     urls.set(sink, counts)
     counts[what]++
-    const [oldest] = urls.size > MAX_NAMES ? urls.keys() : []
-    if (oldest !== undefined) urls.delete(oldest)
+    if (urls.size > MAX_NAMES) {
+      const [oldest = ''] = urls.keys()
+      urls.delete(oldest)
+    }
   }
   return {
     onEvent: (event: LogEvent): void => {
@@ -100,13 +102,13 @@ export const openDestination = (
   const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
-  const { now, onEvent, hears, defectIn } = life
+  const { now, onEvent, hears, hearsKeys, defectIn } = life
   const outcomes = life.stream<Outcome<Payload<Event>>>('outcomes$')
   const refusals = life.stream<Refusal>('refusals$')
   const attempts = life.stream<Attempted>('attempts$')
 
   const onKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
-  const encode = eventEncoder(options, onKeys, defectIn, true, hears)
+  const encode = eventEncoder(options, onKeys, defectIn, true, hearsKeys)
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()

@@ -63,6 +63,9 @@ export const safeSubject = <T>(report: OnError) => {
 
 const AT_EVENTS = 'a subscriber of events$'
 
+/** Calls whose unknown keys are always looked for, which costs time: a misspelt one is then in the log. */
+const FIRST_CALLS = 100
+
 /** The listeners of a destination, client or collector, its streams for the host, and its one close. */
 export const lifecycle = <Closing>(clock: Clock, from: string, options: Listening, ...own: Listener[]) => {
   const now = steady(clock)
@@ -73,6 +76,7 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
   }
   const onEvent = listeners(options, toStream)
   const isHeard = isListening(options)
+  let unchecked = FIRST_CALLS
   let closing: Promise<Closing> | undefined
 
   /** Reports an error of something that should not fail. */
@@ -88,11 +92,15 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     return result
   }
 
+  /** Whether a listener gets events of a kind, or `events$` has a subscriber. */
+  const hears = (tag: LogEvent['_tag']): boolean => events.observed() || isHeard(tag)
+
   return {
     now,
     onEvent,
-    /** Whether a listener gets events of a kind, or `events$` has a subscriber. */
-    hears: (tag: LogEvent['_tag']): boolean => events.observed() || isHeard(tag),
+    hears,
+    /** Whether unknown keys of the next call are of interest. */
+    hearsKeys: (): boolean => unchecked-- > 0 || hears('UnknownKeys'),
     /** Each log event. Hot. It completes after the close. */
     events$: events.values$,
     defectIn,

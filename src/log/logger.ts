@@ -49,8 +49,9 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
  * Writes to a logger for people: a sink that fails, once for each cause until it works again, then that it
  * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden
  * addresses are errors, other failures warnings. Refused and dead events, and defects, get a line for each
- * reason at most every `quiet` milliseconds (default 60,000), with their count. A sink that fails on and off
- * works again after that time without a line. Each single message is in the runtime log, `debugListener`.
+ * reason at most every `quiet` milliseconds (default 60,000), with their count; keys that no event has get
+ * one line. A sink that fails on and off works again after that time without a line. Each single message is
+ * in the runtime log, `debugListener`.
  *
  * No line holds a payload, and of an error of a host's own code only its kind and place.
  *
@@ -65,6 +66,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   checkOptions('argument of toLogger', aLogger, logger)
   const failing = new Map<string, { failures: number; lastLine: number; readonly logged: Set<string> }>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
+  let hasUnknownKeys = false
 
   // The wall clock may step back, so only the distance counts.
   const isQuietSince = (lastLine: number, now: number): boolean => Math.abs(now - lastLine) >= quiet
@@ -134,6 +136,11 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       }
       case 'Corrupt':
         return writeSometimes('error', 'corrupt', event, { id: event.id })
+      case 'UnknownKeys':
+        // Once: libraries send keys of their own with each event.
+        if (!hasUnknownKeys) write('warn', logLine(event), { keys: event.keys.length })
+        hasUnknownKeys = true
+        return
       case 'Defect': {
         const { where, error } = event
         return writeSometimes('error', `defect ${where}`, event, { where, kind: errorKind(error) })

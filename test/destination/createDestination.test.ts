@@ -175,6 +175,19 @@ it('send answers NotStored if newId throws: nothing is wrong with the call', asy
   expect(messageId).toBe('m1')
 })
 
+it('looks for keys that an event does not have in its first hundred calls, though nothing listens', async () => {
+  for (const calls of [99, 100]) {
+    const lines: string[] = []
+    const warn = (line: string) => lines.push(line)
+    const logger = { debug: warn, info: warn, warn, error: warn }
+    const destination = webhookDestination(nowhere, { logger })
+    for (let n = 0; n < calls; n++) await destination.send(track('m'))
+    await destination.send({ ...track('n'), ...{ propertes: {} } })
+    expect(lines.filter((line) => line.includes('propertes'))).toHaveLength(calls < 100 ? 1 : 0)
+    await destination.close({ timeout: 0 })
+  }
+})
+
 it('events that are refused come out of refusals$', async () => {
   const destination = webhookDestination(nowhere, { logger: false })
   const refusals: string[] = []

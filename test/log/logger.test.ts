@@ -95,6 +95,11 @@ describe('toLogger', () => {
       [7, 9].map((late) => ({ ...attempted(A, 1), late })),
       [`warn ${A}: an attempt ended 7 ms past the deadline of its item`],
     ],
+    [
+      'once that keys were left out, and which',
+      ['propertes', 'evnt'].map((key) => ({ _tag: 'UnknownKeys', at: 0, from: 'test', keys: [key] })),
+      ['warn unknown keys left out: propertes'],
+    ],
   ])('logs %s', (_, events, expected, quiet = 60_000) => {
     const { lines, onEvent } = logged({ quiet })
     events.forEach(onEvent)
