@@ -61,7 +61,9 @@ export interface Settings {
 
 /** Faults of list entries that repeat the `key` of an earlier one. Undefined values may repeat. */
 export const repeats = (list: string, key: string, values: ReadonlyArray<string | undefined>): Faults => {
-  const firsts = new Map(values.map((value, index) => [value, index] as const).toReversed())
+  const firsts = new Map<string | undefined, number>()
+  // It passes over the places of entries that are wrong.
+  values.forEach((value, index) => firsts.has(value) || firsts.set(value, index))
   return values.flatMap((value, index) => {
     const first = firsts.get(value)
     if (value === undefined || first === index) return []
