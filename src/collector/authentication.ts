@@ -2,7 +2,7 @@ import { isLeft } from '../core/either.ts'
 import { newId } from '../event/payload.ts'
 import { signerFrom, type Secret } from '../signing/secret.ts'
 
-const MAX_KNOWN = 1_000
+const MAX_REMEMBERED = 1_000
 const BASIC = /^basic +([A-Za-z0-9+/_=-]+) *$/i
 
 /** The user name of a Basic header. Some senders omit the colon. */
@@ -37,7 +37,7 @@ export const authentication = <S>(owners: ReadonlyArray<readonly [key: Secret | 
       if (known !== undefined) return known
       const found = byKey(userOf(header) ?? '')
       // The password is free, so a sender has any number of headers.
-      if (remembered.size >= MAX_KNOWN) remembered.clear()
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
       if (found !== undefined) remembered.set(header, found)
       return found
     },
