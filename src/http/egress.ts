@@ -98,8 +98,8 @@ const isPublic = (address: Address): boolean => {
 
 const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
   if (address.range() === 'linkLocal')
-    return 'is a link-local address, where clouds serve their credentials: it is never dialled'
-  if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
+    return 'is a link-local address, where clouds serve their credentials: it is not dialled'
+  if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is not dialled'
   if (onlyPublic && !isPublic(address)) return 'is not on the public internet: only that is dialled'
   return undefined
 }
@@ -147,7 +147,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
       const name = plainHost(host)
       if (isIP(name) !== 0) return check(name)
       if (allowedNames.has(name)) return undefined
-      if (METADATA_NAMES.includes(name)) return `${name} serves credentials of a cloud: it is never dialled`
+      if (METADATA_NAMES.includes(name)) return `${name} serves credentials of a cloud: it is not dialled`
       if (onlyPublic && /(^|\.)localhost$/.test(name))
         return `${name} is this machine, and only the public internet is dialled`
       return undefined

@@ -18,7 +18,7 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
   [
     'cloud metadata',
     ['--to', 'http://169.254.169.254/'],
-    `${address} 169.254.169.254 is a link-local address, where clouds serve their credentials: it is never dialled`,
+    `${address} 169.254.169.254 is a link-local address, where clouds serve their credentials: it is not dialled`,
   ],
   [
     'a line break in a header',
