@@ -16,10 +16,10 @@ import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { isReporting, nothingToCancel, subscribeTo, tellsCuts } from '../sink/layer.ts'
 import { CANCELLED, tellAttempt } from '../sink/observe.ts'
-import { onlyAttempt, type Attempt, type Sink } from '../sink/sink.ts'
+import { onlyAttempt, SHARED, type Attempt, type Shared, type Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
-import type { Ack, Entry } from './outbox.ts'
+import type { Ack, Entry, Nack } from './outbox.ts'
 import type { Write } from './storeWrites.ts'
 import type { Moment, Shape } from './take.ts'
 
@@ -47,7 +47,7 @@ interface Deliveries<A, D> {
  * A class, because it is made for each delivery and three closures cost more. One for all relays: V8
  * optimizes for one shape.
  */
-class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
+class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>>, Shared {
   older: Delivery<A, D> | undefined
   newer: Delivery<A, D> | undefined
   hasVerdict = false
@@ -57,6 +57,8 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   readonly item: D
   readonly startedAt: number
   attempt = onlyAttempt
+  work: unknown = undefined
+  isStarted = false
   /** A reading of the monotonic clock; undefined if this attempt is not reported here. */
   start: number | undefined
   isTold = false
@@ -125,7 +127,8 @@ export const deliveries = <A, D>(
   }
 
   /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
-  const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number, report?: Listener): Attempt => {
+  const attemptOf = (shared: Delivery<A, D>, report?: Listener): Attempt => {
+    const { entries, startedAt } = shared
     let attempts = 0
     let first = startedAt
     let lastFailure: Failure | undefined
@@ -135,7 +138,7 @@ export const deliveries = <A, D>(
       if (progress.attempts > attempts) attempts = progress.attempts
       if (!isBatch || isOfSinks(progress.lastFailure)) ({ lastFailure } = progress)
     }
-    return { number: attempts + 1, until: first + window, lastFailure, clock, report, from }
+    return { number: attempts + 1, until: first + window, lastFailure, clock, report, from, [SHARED]: shared }
   }
 
   const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {
@@ -181,7 +184,7 @@ export const deliveries = <A, D>(
       return (drawn ??= 1)
     }
     const acks: Array<Ack<A>> = []
-    const again: Array<Entry<A>> = []
+    const again: Array<Nack<A>> = []
     let attempts = 0
     let wait: Wait | undefined
     for (const [index, entry] of entries.entries()) {
@@ -190,7 +193,7 @@ export const deliveries = <A, D>(
         acks.push(next)
         continue
       }
-      again.push(next.entry)
+      again.push({ entry: next.entry, due: next.wait.due })
       attempts = Math.max(attempts, next.attempts)
       if (wait === undefined || next.wait.due > wait.due) wait = next.wait
     }
@@ -198,7 +201,8 @@ export const deliveries = <A, D>(
     if (wait === undefined) return
     const { due, delay, because, progress } = wait
     log({ _tag: 'Waiting', at: time, from, item, attempts, failure: progress.lastFailure, delay, because })
-    save(again.map((entry) => ({ entry, due })))
+    // Those that failed together are tried again together.
+    save(members === undefined ? again.map(({ entry }) => ({ entry, due })) : again)
   }
 
   const finish = (delivery: Delivery<A, D>): void => {
@@ -226,18 +230,25 @@ export const deliveries = <A, D>(
       at.inFlight++
       if (delivery.isRetry) at.retriesInFlight++
       at.running++
-      delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
+      delivery.attempt = attemptOf(delivery, reportIfHeard(delivery))
       const cancel = subscribe(delivery.item, delivery.attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel
     },
-    /** Cancels all. Answers the entries whose attempt was cut before its verdict, and when it started. */
-    cancelAll: (): ReadonlyMap<Entry<A>, number> => {
+    /**
+     * Cancels all. Answers the entries whose attempt was cut before its verdict, and when it started, and
+     * those that only waited in the queue of a sink.
+     */
+    cancelAll: () => {
       const cancelled = running.drain()
       const cut = new Map<Entry<A>, number>()
-      for (const { hasVerdict, entries, startedAt } of cancelled)
-        if (!hasVerdict) for (const entry of entries) cut.set(entry, startedAt)
+      const queued: Array<Entry<A>> = []
+      for (const { hasVerdict, isStarted, entries, startedAt } of cancelled) {
+        if (hasVerdict) continue
+        if (cutsAreTold && !isStarted) queued.push(...entries)
+        else for (const entry of entries) cut.set(entry, startedAt)
+      }
       at.inFlight = at.retriesInFlight = at.running = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
@@ -245,7 +256,7 @@ export const deliveries = <A, D>(
         delivery.cancel()
         if (!cutsAreTold) tell(delivery, clock.monotonic(), CANCELLED)
       }
-      return cut
+      return { cut, queued }
     },
   }
 }

@@ -37,7 +37,7 @@ const flushBarrier = () => {
       current.live++
       if (flushing.length > 0) segments.set(id, current)
     },
-    found: (entries: number) => (current.live += entries),
+    found: (entries: number) => ((flushing[0] ?? current).live += entries),
     /** An entry has another id: it was stored. */
     renamed: (from: string, to: string): void => {
       const segment = segments.size === 0 ? undefined : segments.get(from)

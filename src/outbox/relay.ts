@@ -261,7 +261,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const abort = (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout: number): void => {
     stopStarting()
     const stopWaiting = writes.stopRetrying(storeTimeout)
-    const cut = sending.cancelAll()
+    const { cut, queued } = sending.cancelAll()
     // A restart goes on with the deadline of an attempt that was cut.
     for (const [entry, due] of cut)
       if (!isLost(entry)) save([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
@@ -270,7 +270,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const handBack = (): void => {
       if (isStoreBusy()) return
       idle.unsubscribe()
-      const mine = [...cut.keys(), ...held.drain()].filter(isLost).map(ackOf)
+      const mine = [...cut.keys(), ...queued, ...held.drain()].filter(isLost).map(ackOf)
       writes.handBack(mine, (remaining) => {
         stopWaiting()
         book.leased(remaining)

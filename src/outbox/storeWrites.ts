@@ -40,13 +40,21 @@ export const storeWrites = <A>(
     settled(write, isStored)
   }
   const giveUp = (): void => toRepeat.splice(0).forEach((write) => settle(write, false))
+  /** How many lists, the first ones, are not repeated in this round: a few find out whether the store is back. */
+  let untried = 0
+  const repeatSome = (count: number): void => {
+    const some = toRepeat.splice(0, Math.min(count, untried))
+    untried -= some.length
+    for (const write of some) attempt(write, () => repeatSome(Infinity))
+  }
   const repeat = (): void => {
     cancelTimer = undefined
-    toRepeat.splice(0).forEach(attempt)
+    untried = toRepeat.length
+    repeatSome(4)
   }
 
   const limited = <T>(answer: Awaitable<T>) => (isPromiseLike(answer) ? limit.inTime(answer) : answer)
-  const attempt = (write: Write<A>): void => {
+  const attempt = (write: Write<A>, stored = constVoid): void => {
     const writeFailed = (error: unknown): void => {
       failed(error)
       // In halves: a result that the store never takes is alone after some repeats.
@@ -61,7 +69,11 @@ export const storeWrites = <A>(
       isSlow = isPromiseLike(answer)
       return answer
     }
-    whenAnswered(ask, () => settle(write, true), writeFailed)
+    const written = (): void => {
+      settle(write, true)
+      stored()
+    }
+    whenAnswered(ask, written, writeFailed)
   }
   const attemptAll = (): void => {
     if (acks.length > 0) attempt(acks.splice(0))

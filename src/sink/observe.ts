@@ -6,7 +6,7 @@ import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Attempted, LogEvent, Listener } from '../log/logEvent.ts'
 import { WithNext, isReporting, makeLayer, subscribeTo, tellsCuts, type Subscribe } from './layer.ts'
-import { nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
+import { nowOf, partOf, SHARED, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /** Where the attempts of a sink are reported. */
 export interface ObserverOptions {
@@ -51,7 +51,8 @@ export const reported = <A>(
   attempt: Attempt,
   observer: Observer<Verdict>,
 ): Cancel => {
-  const { report, clock = systemClock } = attempt
+  const { report, clock = systemClock, [SHARED]: shared } = attempt
+  if (shared !== undefined && !tellsCuts) shared.isStarted = true
   if (report === undefined) return subscribe(item, attempt, observer)
   let start: number | 'told' | undefined = clock.monotonic()
   const pass = (event: LogEvent): void => {

@@ -13,10 +13,15 @@ import { guarded, type WaitOptions } from '../core/options.ts'
 import type { Listener } from '../log/logEvent.ts'
 
 /**
- * The place of work that the sinks of one attempt share. A combination makes it, `post` uses it. It goes with
- * the attempt, so an item that waits for its retry holds nothing.
+ * What the sinks of one attempt share: a place for work, which `post` uses, and whether one was asked, not
+ * only queued. It goes with the attempt, so an item that waits for its retry holds nothing.
  */
 export const SHARED: unique symbol = Symbol('headrace.shared')
+
+export interface Shared {
+  work: unknown
+  isStarted?: boolean
+}
 
 /** Which attempt this is. A sink may ignore it; a layer must pass it on. */
 export interface Attempt {
@@ -35,7 +40,7 @@ export interface Attempt {
   /** Headers that layers add to the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** @internal */
-  readonly [SHARED]?: { work: unknown } | undefined
+  readonly [SHARED]?: Shared | undefined
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */

@@ -5,7 +5,7 @@ import { Subject, from, of, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { deliver, failover, firstSuccess, partlyFailed, refused, retryable, toAll } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
-import { both, deadline, exponential } from '../../src/policy/index.ts'
+import { both, deadline, exponential, respectRetryAfter } from '../../src/policy/index.ts'
 import type { BulkDeliverOptions, Outcome, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { ConfigError, type Refusal } from '../../src/core/refusal.ts'
@@ -70,6 +70,18 @@ describe('deliver with a batch', () => {
     expect(sent()).toEqual(['0 a,x,y', '0 b,y,y', '1010 y,y,y'])
     const last = Array<string>(3).fill('Delivered y')
     expect(tags()).toEqual(['Delivered a', 'Rejected x', 'Delivered b', ...last])
+  })
+
+  it('holds back only the item of a PartlyFailed whose receiver asked for a pause', () => {
+    const notBefore = virtualClock().now() + 30_000
+    const limited = left(retryable('status', { status: 429, notBefore }))
+    const retry = both(exponential(), respectRetryAfter)
+    const { clock, give, sent } = play({ retry }, (items, number) =>
+      number === 1 ? left(partlyFailed(items.map((id) => (id === 'l' ? limited : busy)))) : yes,
+    )
+    give('a', 'l', 'b')
+    clock.tick(60_000)
+    expect(sent()).toEqual(['0 a,l,b', '1010 a,b', '30000 l'])
   })
 
   it('reports a PartlyFailed of another length, and retries all', () => {

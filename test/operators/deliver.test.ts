@@ -1,5 +1,13 @@
 import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
-import { deliver, lift, retryable, sink, type Attempt } from '../../src/index.ts'
+import {
+  deliver,
+  firstSuccess,
+  lift,
+  retryable,
+  sink,
+  withConcurrency,
+  type Attempt,
+} from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
@@ -102,6 +110,29 @@ describe('deliver', () => {
     expect(seen.values).toContainEqual(expect.objectContaining(waits))
     expect(tags(seen)).toBe('Abandoned Abandoned Abandoned')
     expect([seen.end, sink.running(), clock.pending(), stop.observed]).toEqual(['complete', 0, 0, false])
+  })
+
+  it.each([false, true])('stop counts no attempt of an item that waits for a place, durable: %s', (keeps) => {
+    const [clock, stop, memory] = [virtualClock(), new Subject<void>(), memoryOutbox<string>()]
+    const nacked: unknown[] = []
+    const nack: typeof memory.nack = (list) => void nacked.push(...list.map(({ entry }) => entry.item))
+    const outbox = keeps ? { ...memory, keeps: () => true, nack, takeRemaining: () => [] } : memory
+    const one = withConcurrency({ concurrency: 1 })(scripted(clock))
+    const items = concat(of(right('runs'), right('queued')), NEVER)
+    const seen = record(items.pipe(deliver(firstSuccess([one]), { clock, stop, outbox })))
+    stop.next()
+    const ended = seen.values.map((each) => 'attempts' in each && [each.item, each.attempts])
+    expect([ended, nacked]).toEqual(
+      keeps
+        ? [[], ['runs']]
+        : [
+            [
+              ['runs', 1],
+              ['queued', 0],
+            ],
+            [],
+          ],
+    )
   })
 })
 

@@ -282,6 +282,26 @@ describe('a store that fails', () => {
     }
   })
 
+  it('for long is asked for a few of many results, and for all when it has taken one', async () => {
+    const store: Setup['store'] = (outbox, clock) => ({
+      ...outbox,
+      ack: (list) => {
+        if (clock.monotonic() < 9_000) throw new Error('away')
+        return outbox.ack(list)
+      },
+    })
+    const { clock, events, offer, count } = setUp({ store, inFlight: 100 })
+    await offer(...items('a', 100))
+    const defects: number[] = []
+    for (let second = 0; second < 10; second++) {
+      const before = events.length
+      await clock.advance(1_000)
+      defects.push(events.slice(before).filter(({ _tag }) => _tag === 'Defect').length)
+    }
+    expect(defects).toEqual([100, ...Array<number>(8).fill(4), 0])
+    expect(count('end')).toBe(100)
+  })
+
   it('that never recovers hands back what it could not save, at an abort', async () => {
     const { clock, offer, work } = setUp({ store: failing('nack', Infinity, 'rejects') })
     await offer('busy')
@@ -303,6 +323,16 @@ it('totals count a redriven item as accepted again', async () => {
   work.stopAccepting()
   expect(await work.redrive(() => true)).toBe(0)
   expect(await work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })).toMatchObject({ _tag: 'Left' })
+})
+
+it('a flush waits for what was accepted before it, also beside a redrive', async () => {
+  const { clock, log, offer, work } = setUp({})
+  await work.offerDead('dead', { _tag: 'Refused', reason: 'noRoom' })
+  await offer('busy')
+  const isFlushed = work.flushed()
+  await work.redrive(() => true)
+  await clock.advance(20)
+  expect([log.at(-1), isFlushed()]).toEqual(['10 end dead', false])
 })
 
 describe('an item that waits in a full queue of its URL', () =>

@@ -58,7 +58,7 @@ test('several sinks share their work; one alone is given that of its own attempt
     .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), [SHARED]: shared })
     .subscribe()
   const [first, alone, given] = one.calls.map((call) => call.attempt[SHARED])
-  expect([first, alone]).toStrictEqual([{ work: undefined }, undefined])
+  expect([first, alone]).toStrictEqual([{ work: undefined, isStarted: true }, undefined])
   expect(first).toBe(other.calls[0]?.attempt[SHARED])
   expect(given).toBe(shared)
 })
