@@ -6,7 +6,7 @@
  */
 
 import { isLeft, isRight, left, lefts, right, valueOr, type Either } from './either.ts'
-import { isRecord } from './json.ts'
+import { flat, isRecord } from './json.ts'
 
 /** A sink's answer to a successful delivery. Plain data: it can be stored and printed. */
 export interface Receipt {
@@ -59,7 +59,7 @@ export interface Retryable {
   readonly notBefore?: number
   /** The gate that held it back, if that was not a `Retry-After`. */
   readonly gate?: 'rate' | 'circuit'
-  /** For logs; never holds a secret or a header's value. */
+  /** For logs, as in `Refused`. Of `threw` and `defect` the message comes last, and `show` leaves it out. */
   readonly detail?: string
 }
 
@@ -283,13 +283,16 @@ export const closedIn = (failure: Failure): ReadonlyArray<string> =>
 
 const WHY = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }
 
+/** An error of a host's code: its message, behind a colon, may quote the item, so it is no part of a line. */
+const OF_HOST = /^(threw|defect)$/
+
 /** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {
   switch (failure._tag) {
     case 'Refused':
     case 'Retryable':
       return [failure.status === undefined ? failure.reason : `${failure.reason} ${String(failure.status)}`]
-        .concat(failure.detail ?? [])
+        .concat((OF_HOST.test(failure.reason) ? failure.detail?.split(': ', 1) : failure.detail) ?? [])
         .join(', ')
     case 'AllFailed':
       return failure.causes.map((cause) => `${cause.sink}: ${show(cause.failure)}`).join('; ')
@@ -363,7 +366,7 @@ const errorText = (error: unknown): string => {
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
 export const messageOf = (error: unknown): string => {
   const text = valueOr('an error that cannot be read', () => errorText(error))
-  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
+  return text.length > MAX_MESSAGE ? `${flat(text.slice(0, MAX_MESSAGE))}…` : text
 }
 
 /** The code of a system error; empty if it is none. */

@@ -46,6 +46,9 @@ export type Fields = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** A copy: slices and sums hold all the texts that they were made of. Half a surrogate pair stays. */
+export const flat = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le')
+
 export const hasFunctions = (value: unknown, names: ReadonlyArray<string>): value is Fields =>
   isRecord(value) && names.every((name) => typeof value[name] === 'function')
 

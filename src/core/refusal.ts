@@ -120,12 +120,21 @@ export const threw = (input: unknown, operator: string, error: unknown): Threw =
 })
 export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
 
+/** Faults in a line: a small event may have a thousand, each with a long path. */
+const MAX_IN_LINE = 20
+
 /** One line. */
 export const show = (refusal: Refusal | Threw): string => {
   switch (refusal._tag) {
     case 'Invalid':
       return refusal.faults
+        .slice(0, MAX_IN_LINE)
         .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+        .concat(
+          refusal.faults.length > MAX_IN_LINE
+            ? `and ${String(refusal.faults.length - MAX_IN_LINE)} more`
+            : [],
+        )
         .join('; ')
     case 'TooLarge':
       return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`

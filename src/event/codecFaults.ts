@@ -157,6 +157,12 @@ const findingsAt = (issues: ReadonlyArray<Issue>, at: number, steps: ReadonlyArr
   ]
 }
 
+/** What is wrong, by the steps to each place. */
+export const findingsOf = (errors: t.Errors): ReadonlyArray<Finding> =>
+  errors.length === 0
+    ? [{ steps: [], message: 'is not what the codec takes; it says no more' }]
+    : findingsAt(errors.slice(0, Limits.findings).map(issueOf), 0, [])
+
 /**
  * The errors of any io-ts codec in plain words: one fault for each place, with its path and the right form;
  * of the first 1,000 errors.
@@ -172,7 +178,4 @@ const findingsAt = (issues: ReadonlyArray<Issue>, at: number, steps: ReadonlyArr
  * if (isLeft(decoded)) console.log(faultsOf(decoded.left).map(({ path, message }) => `${path}: ${message}`))
  * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */
-export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> =>
-  errors.length === 0
-    ? [{ path: '', message: 'is not what the codec takes; it says no more' }]
-    : toFaults(findingsAt(errors.slice(0, Limits.findings).map(issueOf), 0, []))
+export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> => toFaults(findingsOf(errors))

@@ -39,6 +39,7 @@ export interface EventCodecOptions {
 
 /** The members of a call, each read once: a getter may answer differently the second time. */
 const membersOf = (input: Fields) => ({
+  input,
   type: input['type'],
   userId: input['userId'],
   anonymousId: input['anonymousId'],
@@ -239,15 +240,15 @@ const KEYS_OF_KIND = new Map<string, KnownKeys>(
 )
 
 /** Whether the keys are those of the call before. Looking up each key took 10 % of a client. */
-const areKnown = (input: unknown, { before }: KnownKeys): boolean => {
+const areKnown = (input: Fields, { before }: KnownKeys): boolean => {
   let at = 0
-  for (const key in input as Fields) if (key !== before[at++]) return false
+  for (const key in input) if (key !== before[at++]) return false
   return true
 }
 
-const unknownKeys = (input: unknown, known: KnownKeys): ReadonlyArray<string> => {
-  const keys = Object.keys(input ?? {})
-  const unknown = keys.filter((key) => !known.all.has(key))
+const unknownKeys = (input: Fields, known: KnownKeys): ReadonlyArray<string> => {
+  const keys = Object.keys(input)
+  const unknown = keys.filter((key) => !known.all.has(key) && input[key] !== undefined)
   if (unknown.length === 0) known.before = keys
   return unknown
 }
@@ -300,7 +301,9 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     if (findings.length > 0) return left(findings)
     if (onUnknownKeys !== undefined && isListening()) {
       const known = KEYS_OF_KIND.get(String(event.type))
-      const keys = known === undefined || areKnown(input, known) ? [] : unknownKeys(input, known)
+      const keysOf = ({ input: call }: CallMembers): ReadonlyArray<string> =>
+        known === undefined || areKnown(call, known) ? [] : unknownKeys(call, known)
+      const keys = valueOr([], () => keysOf(members))
       if (keys.length > 0) ignoreRejection(valueOr(undefined, () => onUnknownKeys(keys)))
     }
     // Without findings its type is one of the seven, and it has the members of its kind.

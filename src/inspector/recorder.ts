@@ -7,7 +7,7 @@
 import { isLeft } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
 import { show as showFailure, type Failure } from '../core/failure.ts'
-import { isRecord } from '../core/json.ts'
+import { flat, isRecord } from '../core/json.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Totals } from '../core/outcome.ts'
 import { logLine, oneLine } from '../log/debug.ts'
@@ -72,8 +72,6 @@ export const outlineOf = (item: unknown) => {
   return { id: idOf(item), type: kindIn(text), bytes: typeof byteLength === 'number' ? byteLength : 0 }
 }
 
-/** Slices and sums hold all the texts that they were made of. An id may have half a surrogate pair. */
-const flat = (text: string): string => Buffer.from(text, 'utf16le').toString('utf16le')
 const short = (text: string): string =>
   flat(oneLine(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`))
 

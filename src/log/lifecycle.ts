@@ -1,7 +1,8 @@
 /** The listeners, streams and close of a part that a host holds. */
-import { Observable, Subscriber, Subject } from 'rxjs'
-import type { Observer, OperatorFunction, Subscription } from 'rxjs'
+import { Observable, Subject } from 'rxjs'
+import type { Observer, OperatorFunction, Subscriber, Subscription } from 'rxjs'
 import { steady, type Clock } from '../core/clock.ts'
+import { hasFunctions } from '../core/json.ts'
 import { serialQueue } from '../core/queue.ts'
 import { callSafely, isListening, listeners, type Listening } from './listeners.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
@@ -20,8 +21,9 @@ export const guardedStream = <T>(inner: Observable<T>, report: OnError): Observa
     error?: ((error: unknown) => void) | null,
     complete?: (() => void) | null,
   ): Subscription => {
-    // A Subscriber is RxJS's own: an operator, or `firstValueFrom`.
-    if (first instanceof Subscriber) return inner.subscribe(first)
+    // A Subscriber is RxJS's own, of any copy: an operator, or `firstValueFrom`.
+    const isSubscriber: boolean = hasFunctions(first, ['add', 'unsubscribe'])
+    if (isSubscriber) return inner.subscribe(first as Subscriber<T>)
     const given = typeof first === 'function' ? { next: first, error, complete } : (first ?? {})
     const next = (value: T): unknown => given.next?.(value)
     return inner.subscribe({

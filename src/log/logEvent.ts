@@ -1,6 +1,7 @@
 /** Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values. */
 import { valueOr, type Either } from '../core/either.ts'
-import { codeOf, type Failure, type Receipt } from '../core/failure.ts'
+import { codeOf, messageOf, retryable, type Failure, type Receipt, type Retryable } from '../core/failure.ts'
+import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
 
@@ -125,3 +126,7 @@ export const errorKind = (error: unknown): string =>
     if (code === 'HEADRACE_OUTBOX' || error instanceof UnfitAnswer) return `${error.name}: ${error.message}`
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })
+
+/** The failure of an error of a host's code. */
+export const thrown = (reason: 'threw' | 'defect', error: unknown): Retryable =>
+  retryable(reason, { detail: flat(`${errorKind(error)}: ${messageOf(error)}`) })

@@ -77,16 +77,36 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     void Promise.resolve(call()).catch(constVoid)
   }
 
+  /** Writes a line now and then, with the count of those that were withheld. */
+  const writeSometimes = (level: 'warn' | 'error', key: string, event: LogEvent, fields: LogFields): void => {
+    const before = withheld.get(key)
+    if (before !== undefined && !isQuietSince(before.lastLine, event.at)) {
+      before.count++
+      return
+    }
+    const more = before?.count ?? 0
+    if (before === undefined && withheld.size >= MAX_FAILING) withheld.clear()
+    withheld.set(key, { count: 0, lastLine: event.at })
+    const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
+    write(level, logLine(event) + suffix, { ...fields, more })
+  }
+
   /** Counts a failure of the sink, and writes a line unless that cause was logged of it already. */
   const failed = (
-    { sink, at, number }: Attempted | UrlSkipped,
+    event: Attempted | UrlSkipped,
     causes: ReadonlyArray<string>,
     text: string,
     failures: 0 | 1,
   ): void => {
-    const state = failing.get(sink) ?? { failures: 0, lastLine: 0, logged: new Set() }
-    if (failing.size >= MAX_FAILING) failing.clear()
+    const { sink, at, number } = event
+    const [oldest] = failing.values()
+    const state = failing.get(sink) ?? { failures: 0, lastLine: at, logged: new Set() }
+    if (!failing.has(sink) && failing.size >= MAX_FAILING) {
+      if (oldest && !isQuietSince(oldest.lastLine, at)) return writeSometimes('warn', text, event, { sink })
+      failing.clear()
+    }
     failing.set(sink, state)
+
     state.failures += failures
     const cause = causes.toSorted().join(';')
     if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return
@@ -107,20 +127,6 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     const { failures } = state
     if (failures === 0) return
     write('info', `${sink} answers again after ${counted(failures, 'failure')}`, { sink, failures })
-  }
-
-  /** Writes a line now and then, with the count of those that were withheld. */
-  const writeSometimes = (level: 'warn' | 'error', key: string, event: LogEvent, fields: LogFields): void => {
-    const before = withheld.get(key)
-    if (before !== undefined && !isQuietSince(before.lastLine, event.at)) {
-      before.count++
-      return
-    }
-    const more = before?.count ?? 0
-    if (before === undefined && withheld.size >= MAX_FAILING) withheld.clear()
-    withheld.set(key, { count: 0, lastLine: event.at })
-    const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
-    write(level, logLine(event) + suffix, { ...fields, more })
   }
 
   return (event) => {

@@ -6,17 +6,17 @@
 import type { Observer } from 'rxjs'
 import { constVoid, isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
-import { earliestRetry, isOfSinks, lengthsOf, memberVerdicts, messageOf, retryable } from '../core/failure.ts'
+import { earliestRetry, isOfSinks, lengthsOf, memberVerdicts } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
 import type { ClosedBy } from '../event/payload.ts'
-import type { Listener } from '../log/logEvent.ts'
+import { thrown, type Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { isReporting, nothingToCancel, subscribeTo, tellsCuts } from '../sink/layer.ts'
 import { CANCELLED, tellAttempt } from '../sink/observe.ts'
-import { onlyAttempt, SHARED, type Attempt, type Shared, type Sink } from '../sink/sink.ts'
+import { onlyAttempt, SHARED, type Attempt, type SharedWork, type Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { Ack, Entry, Nack } from './outbox.ts'
@@ -47,7 +47,7 @@ interface Deliveries<A, D> {
  * A class, because it is made for each delivery and three closures cost more. One for all relays: V8
  * optimizes for one shape.
  */
-class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>>, Shared {
+class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>>, SharedWork {
   older: Delivery<A, D> | undefined
   newer: Delivery<A, D> | undefined
   hasVerdict = false
@@ -215,7 +215,7 @@ export const deliveries = <A, D>(
   const fail = (delivery: Delivery<A, D>, error: unknown): void => {
     defect(sink.name, error)
     delivery.start = undefined
-    delivery.next(left(retryable('defect', { detail: messageOf(error) })))
+    delivery.next(left(thrown('defect', error)))
     delivery.complete()
   }
 

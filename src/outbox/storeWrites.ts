@@ -40,7 +40,7 @@ export const storeWrites = <A>(
     settled(write, isStored)
   }
   const giveUp = (): void => toRepeat.splice(0).forEach((write) => settle(write, false))
-  /** How many lists, the first ones, are not repeated in this round: a few find out whether the store is back. */
+  /** The first lists, not repeated in this round: a few of them find out whether the store is back. */
   let untried = 0
   const repeatSome = (count: number): void => {
     const some = toRepeat.splice(0, Math.min(count, untried))

@@ -6,7 +6,7 @@ import { constVoid, valueOr } from '../core/either.ts'
 import { hasFunctions, isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, flag, guarded, strict, withDefault } from '../core/options.ts'
 import { isEither } from '../core/outcome.ts'
-import { faultsOf } from '../event/codecFaults.ts'
+import { findingsOf } from '../event/codecFaults.ts'
 import { UNREADABLE } from '../event/json.ts'
 
 /** One finding of a Standard Schema. @inline */
@@ -98,12 +98,6 @@ export const fromStandard = <S extends StandardSchema>(
   )
 }
 
-/** The steps of the path of a fault. */
-const stepsOf = (path: string): ReadonlyArray<string | number> =>
-  [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, quoted, name]) =>
-    index !== undefined ? Number(index) : quoted !== undefined ? String(JSON.parse(quoted)) : (name ?? ''),
-  )
-
 /**
  * A codec as a Standard Schema, for tRPC, Hono, TanStack Form and others. Its messages hold no value.
  *
@@ -124,7 +118,7 @@ export const toStandard = <A, O>(codec: t.Type<A, O>): StandardSchema<O, A> => (
       ignoreRejection(decoded)
       if (!isEither(decoded)) return { issues: [{ message: UNREADABLE }] }
       if (decoded._tag === 'Right') return { value: decoded.right }
-      return { issues: faultsOf(decoded.left).map(({ path, message }) => ({ message, path: stepsOf(path) })) }
+      return { issues: findingsOf(decoded.left).map(({ steps: path, message }) => ({ message, path })) }
     },
   },
 })

@@ -1,18 +1,11 @@
 import { left } from '../core/either.ts'
 import { steady } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import {
-  isFinal,
-  isRetryable,
-  messageOf,
-  partlyFailed,
-  retryable,
-  startedIf,
-  wasStarted,
-} from '../core/failure.ts'
+import { isFinal, isRetryable, partlyFailed, retryable, startedIf, wasStarted } from '../core/failure.ts'
 import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
 import { checkOptions, list, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { frameBytes, type BatchPayload } from '../event/payload.ts'
+import { thrown } from '../log/logEvent.ts'
 import { makeLayer, nothingToCancel } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
 
@@ -211,7 +204,7 @@ export const withBisection = (
               observer.error(error)
               return
             }
-            if (!isAnswered) settle(part, left(retryable('defect', { detail: messageOf(error) })))
+            if (!isAnswered) settle(part, left(thrown('defect', error)))
             end()
           },
         })

@@ -13,7 +13,6 @@ import {
   carried,
   earliestRetry,
   isFinal,
-  messageOf,
   notAll,
   retryable,
   startedIf,
@@ -21,6 +20,7 @@ import {
 } from '../core/failure.ts'
 import type { AllFailed, Cause, Failure, NotAll, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
+import { thrown } from '../log/logEvent.ts'
 import { assertSink, deliveringBy, makeSink, reporting } from './layer.ts'
 import { reportedTo } from './observe.ts'
 import { nowOf, partOf, SHARED, type Attempt, type Sink } from './sink.ts'
@@ -162,7 +162,7 @@ const combine = <A>(
           complete: end,
           error: (error) => {
             report?.({ _tag: 'Defect', at: nowOf(attempt), from: partOf(attempt), where: called, error })
-            answer(at, left(retryable('defect', { detail: messageOf(error) })))
+            answer(at, left(thrown('defect', error)))
             end()
           },
         })

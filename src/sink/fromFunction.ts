@@ -2,10 +2,11 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { left, right } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
-import { isFailure, isVerdict, messageOf, retryable, sinkClosed } from '../core/failure.ts'
+import { isFailure, isVerdict, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text, timeLimit, withDefault } from '../core/options.ts'
+import { thrown } from '../log/logEvent.ts'
 import { answer, makeSink } from './layer.ts'
 import { clockOf, nowOf, type Attempt, type Sink } from './sink.ts'
 import { statusTable, verdictOf as statusVerdict } from './status.ts'
@@ -163,7 +164,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
 
   const failed = (error: unknown): Verdict => {
     if (isFailure(error)) return left(error)
-    if (failureOf === undefined) return left(retryable('threw', { detail: messageOf(error) }))
+    if (failureOf === undefined) return left(thrown('threw', error))
     const failure: unknown = failureOf(error)
     if (isFailure(failure)) return left(failure)
     throw new TypeError(`failureOf of the sink ${name} answered ${kindOf(failure)}, and no Failure`)

@@ -18,7 +18,7 @@ import type { Listener } from '../log/logEvent.ts'
  */
 export const SHARED: unique symbol = Symbol('headrace.shared')
 
-export interface Shared {
+export interface SharedWork {
   work: unknown
   isStarted?: boolean
 }
@@ -40,7 +40,7 @@ export interface Attempt {
   /** Headers that layers add to the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** @internal */
-  readonly [SHARED]?: Shared | undefined
+  readonly [SHARED]?: SharedWork | undefined
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */

@@ -1,7 +1,16 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
+import {
+  carried,
+  allFailed,
+  earliestRetry,
+  expired,
+  isFinal,
+  messageOf,
+  show,
+} from '../../src/core/failure.ts'
 import { notAll, refused, retryable, partlyFailed, wasStarted, type Failure } from '../../src/core/failure.ts'
+import { thrown } from '../../src/log/logEvent.ts'
 
 const taken = right({ sink: 'a', status: 200 })
 const no = left(refused('status', { status: 400 }))
@@ -82,3 +91,9 @@ it.each([
   ['an error that throws', new Hostile(), 'an error that cannot be read'],
   ['at most 300 characters', new Error('x'.repeat(100_000)), `${'x'.repeat(300)}…`],
 ])('messageOf: %s', (_name, error, message) => expect(messageOf(error)).toBe(message))
+
+it('shows of an error of a host its kind and place, and not its message', () => {
+  const failure = thrown('threw', new RangeError('Key (email)=(bob@secret.example)'))
+  expect(failure.detail).toMatch(/^RangeError at .+: Key \(email\)=\(bob@secret\.example\)$/)
+  expect(show(failure)).toMatch(/^threw, RangeError at [^:]+:\d+:\d+$/)
+})

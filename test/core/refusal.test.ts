@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fullIn } from '../../src/core/refusal.ts'
+import { fullIn, show } from '../../src/core/refusal.ts'
 
 it.each([
   ['a count that is reached', 3, 0, { bound: 'count', limit: 3 }],
@@ -8,4 +8,9 @@ it.each([
 ])('names the bound that an input breaks: %s', (_, count, bytes, broken) => {
   const found = fullIn('x', count, bytes, { maxCount: 3, maxBytes: 100 })
   expect(found).toEqual(broken && { _tag: 'Full', input: 'x', ...broken })
+})
+
+it('shows 20 faults, and how many there are more', () => {
+  const faults = Array.from({ length: 1_000 }, (_, at) => ({ path: `p${String(at)}`, message: 'no' }))
+  expect(show({ _tag: 'Invalid', faults, input: {} })).toMatch(/^p0: no; .*p19: no; and 980 more$/)
 })

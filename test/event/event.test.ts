@@ -23,6 +23,10 @@ describe('decoding a call', () => {
     eventIn({ type: 'identify', userId: 'u', sentAt: 1, event: 'x', writeKey: 'k' }, codec)
     eventIn({ type: 'identify', userId: 'u', traits: {} }, codec)
     expect(dropped).toEqual([['sentAt', 'event', 'writeKey']])
+    const call = { type: 'track', userId: 'u', event: 'e' }
+    eventIn({ cache: 1, toJSON: () => ({ ...call, propertes: {}, sentAt: undefined }) }, codec)
+    expect(dropped[1]).toEqual(['propertes'])
+    eventIn(new Proxy(call, { ownKeys: throwing('planted') }), codec)
     const failing = eventCodec({ onUnknownKeys: throwing('planted') })
     expect(eventIn({ type: 'delete', userId: 'u', x: 1 }, failing)).toMatchObject({ userId: 'u' })
   })

@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module'
+import type * as RxJS from 'rxjs'
 import { firstValueFrom, map, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/index.ts'
@@ -24,6 +26,18 @@ it('reports what subscribers throw or reject with, behind operators too, and giv
   expect(seen).toEqual([1, 2])
   expect(reports.filter((each) => each === 'thrown')).toHaveLength(5)
   expect(reports.filter((each) => each === 'rejected')).toHaveLength(2)
+})
+
+it('lets go of a subscriber of another copy of RxJS', async () => {
+  const subject = new Subject<number>()
+  const path = '../../node_modules/rxjs/dist/bundles/rxjs.umd.js'
+  const copy = createRequire(import.meta.url)(path) as typeof RxJS
+  const first = copy.firstValueFrom(
+    guardedStream(subject, () => undefined),
+    { defaultValue: 0 },
+  )
+  subject.next(1)
+  expect([await first, subject.observed]).toEqual([1, false])
 })
 
 it('reports the error of an operator that nothing handles', () => {

@@ -33,12 +33,11 @@ describe('toLogger', () => {
     expect(lines).toHaveLength(1_002)
   })
 
-  it('remembers 1,000 sinks that fail, and logs the others as new ones', () => {
+  it('logs 1,000 sinks that fail once each, and more of them with one line for each time of quiet', () => {
     const { lines, onEvent } = logged()
-    for (let n = 0; n < 1_001; n++) onEvent(attempted(`${A}/${String(n)}`, 1, unavailable))
-    onEvent(attempted(`${A}/1000`, 1, unavailable))
+    for (let n = 0; n < 3_030; n++) onEvent(attempted(`${A}/${String(n % 1_010)}`, 1, unavailable))
     expect(lines).toHaveLength(1_001)
-    onEvent(attempted(`${A}/0`, 1, unavailable))
+    onEvent(attempted(`${A}/1009`, 60_001, unavailable))
     expect(lines).toHaveLength(1_002)
   })
 

@@ -75,6 +75,10 @@ describe('toStandard', () => {
     const issues = [{ message: 'must be a number, not a string', path: ['a b', 1, 'c'] }]
     expect(await judge({ 'a b': [{ c: 1 }, { c: 'hunter2' }] })).toEqual({ issues })
     expect(await judge({})).toMatchObject({ issues: [{ path: ['a b'] }] })
+    const names = Array.from({ length: 14 }, (_, at) => String(at).repeat(70))
+    const far = names.reduceRight<t.Mixed>((inner, name) => t.type({ [name]: inner }), t.number)
+    const value = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), 'x')
+    expect(await toStandard(far)['~standard'].validate(value)).toMatchObject({ issues: [{ path: names }] })
     const throws = new t.Type('T', t.unknown.is, () => expect.fail('hunter2'), t.identity)
     expect(await toStandard(throws)['~standard'].validate(1)).toEqual({
       issues: [{ message: 'could not be read: looking at it throws an error' }],

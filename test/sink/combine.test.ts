@@ -78,8 +78,11 @@ test('shares one verdict between items for which all sinks fail as before', () =
 })
 
 test.each([
-  [firstSuccess, 'a: defect, planted; b: no'],
-  [failover, 'a: defect, planted; b: late, the deadline came before it was asked; no request was sent'],
+  [firstSuccess, /^a: defect, Error at \S+; b: no$/],
+  [
+    failover,
+    /^a: defect, Error at \S+; b: late, the deadline came before it was asked; no request was sent$/,
+  ],
 ])('at the deadline $0.name asks its first sink, and others at the same time only', (combine, words) => {
   const clock = virtualClock({ start: 7 })
   const sinks = [scripted('a', { defect: new Error('planted') }), spot('b', left(refused('no')))]
@@ -87,7 +90,7 @@ test.each([
   combine(sinks)
     .deliver(1, { ...onlyAttempt, until: 7, clock })
     .subscribe((verdict) => told.push(isLeft(verdict) ? show(verdict.left) : 'delivered'))
-  expect(told).toEqual([words])
+  expect(told).toEqual([expect.stringMatching(words)])
 })
 
 test('a cancel reaches also a sink that answers while it is asked', async () => {
