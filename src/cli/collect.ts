@@ -151,7 +151,7 @@ export const collectCommand = async (options: OptionsOf<'collect'>, terminal: Te
   // With the destinations that a file that was read again left out. A stop at once leaves some open.
   const all = closed?.totals ?? totals()
   const account = { received, accepted, refused, unrouted, deletions, totals: all }
-  if (output === 'json' && !out.hasFailed())
+  if (output === 'json' && !out.gone.aborted)
     out.line(toJson({ t: 'summary', ...account, destinations: Object.fromEntries(accounts) }))
   else {
     const unwanted = unrouted === 0 ? '' : ` · wanted by no destination ${String(unrouted)}`

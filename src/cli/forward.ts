@@ -307,7 +307,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
       note(`${url}  ${counted(delivered, 'attempt')} succeeded, ${String(failed)} failed${busy}`)
   }
   const forgotten = store && (store.stats().evictedDeadLetters ?? 0) - evictedBefore
-  if (output === 'json' && !out.hasFailed()) out.line(toJson({ t: 'summary', ...summary, forgotten }))
+  if (output === 'json' && !out.gone.aborted) out.line(toJson({ t: 'summary', ...summary, forgotten }))
   else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))
 
   const { accepted, delivered, rejected, expired, waiting, read } = summary

@@ -77,7 +77,9 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
   const counts = { authentic: 0, 'not authentic': 0, 'not checked': 0 }
   let requests = 0
   const ended = new AbortController()
-  const stop = AbortSignal.any([stopSignals(host).gently, out.gone, ended.signal])
+  // With another place for requests it goes on without a reader of stdout.
+  const unread = path === undefined && forwardTo === undefined ? [out.gone] : []
+  const stop = AbortSignal.any([stopSignals(host).gently, ...unread, ended.signal])
   let answered = 0
   let taken = 0
   const events = new Subject<LogEvent>()
@@ -131,18 +133,21 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     requests++
     counts[verdict]++
     const { type, id } = idsIn(body)
-    const text = bodies ? { body: body.toString() } : {}
     const bytes = body.length
-    if (output === 'json')
-      out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status, ...text }))
-    if (output === 'lines') {
-      const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
-      const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
-      out.line(`${out.paint(STYLE_OF[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
+    const print = (): void => {
+      const text = bodies ? { body: body.toString() } : {}
+      if (output === 'json')
+        out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status, ...text }))
+      if (output === 'lines') {
+        const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
+        const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
+        out.line(`${out.paint(STYLE_OF[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
+      }
+      if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
     }
-    if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
     const reply = async (): Promise<void> => {
       if (status < 300 && !isForged && !(await keep(body))) return
+      print()
       response.writeHead(status).end()
       tell(startedAt, path, { id, text: String(body), byteLength: bytes }, status, isForged ? why : '')
     }
@@ -173,7 +178,7 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
   await new Promise<void>((resolve) => (file === undefined ? resolve() : file.end(resolve)))
   const { authentic, 'not authentic': notAuthentic, 'not checked': notChecked } = counts
   const checked = `authentic ${String(authentic)} · not authentic ${String(notAuthentic)}`
-  if (output === 'json' && !out.hasFailed())
+  if (output === 'json' && !out.gone.aborted)
     out.line(toJson({ t: 'summary', requests, authentic, notAuthentic, notChecked }))
   else err.line(`headrace: requests ${String(requests)} · ${checked} · not checked ${String(notChecked)}`)
   const isMissed = once !== undefined && (notAuthentic > 0 || requests < once)

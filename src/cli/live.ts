@@ -105,9 +105,9 @@ export const liveFrame = (parts: ReadonlyArray<Snapshot>, width: number, paint: 
   })
 
 /** `auto` is the view if people look at both streams; it needs a terminal in any case. */
-export const outputOf = (form: OutputForm, { out, err, host }: Terminal): Output => {
+export const outputOf = (form: OutputForm, { out, err }: Terminal): Output => {
   if (form !== 'auto' && form !== 'live') return form
-  return err.isTTY && host.env['TERM'] !== 'dumb' && (form === 'live' || out.isTTY) ? 'live' : 'lines'
+  return err.isTTY && (form === 'live' || out.isTTY) ? 'live' : 'lines'
 }
 
 /** Listens on parts and draws them. Answers how to end that. */

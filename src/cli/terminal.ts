@@ -73,8 +73,8 @@ export const terminalOf = (host: Host, colours: Colours) => {
   }
 
   const outletOf = (stream: ScreenState) => {
-    const isTTY = stream.isTTY === true
-    const isAuto = isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+    const isTTY = stream.isTTY === true && env['TERM'] !== 'dumb'
+    const isAuto = isTTY && (env['NO_COLOR'] ?? '') === ''
     const coloured = colours === 'auto' ? isAuto : colours === 'always'
     const failed = new AbortController()
     const gone: AbortSignal = failed.signal

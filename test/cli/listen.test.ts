@@ -104,8 +104,9 @@ it('misbehaves on purpose, and keeps only what it took', async () => {
 it('1, and no answer: what it takes cannot be written', async () => {
   const { post, ended } = await opened(['--out', '/dev/full'])
   await expect(post('/', body)).rejects.toThrow()
-  const { code, stderr } = await ended
+  const { code, stdout, stderr } = await ended
   expect([code, stderr]).toEqual([1, expect.stringMatching(/--out could not be written: no space/)])
+  expect(stdout).not.toContain('answered')
   expect((await headrace(['listen', '0', '--out', '/tmp'])).stderr).toMatch(/--out '\/tmp' is a folder/)
   const bad = await headrace(['listen', '0', '--out', '/nowhere/x'])
   expect([bad.code, bad.stderr]).toEqual([2, expect.stringMatching(/--out '.*x' cannot be written: no such/)])
@@ -131,6 +132,15 @@ it('ends when the reader of stdout has gone', async () => {
   // The line of this request is the first that cannot be written.
   await post('/', body).catch(() => undefined)
   expect((await ended).code).toBe(0)
+})
+
+it('--out goes on when the reader of stdout has gone, with the account on stderr', async () => {
+  const out = `${scratch()}/out.ndjson`
+  const { stdout, ended, post } = await opened(['--out', out, '--output', 'json', '--once', '2'])
+  stdout.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }))
+  expect([await post('/', body), await post('/', body)]).toEqual([200, 200])
+  expect(await ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^headrace: requests 2 /) })
+  expect(readFileSync(out, 'utf8')).toBe(`${body}\n${body}\n`)
 })
 
 it('--bodies prints each body, also as JSON', async () => {
