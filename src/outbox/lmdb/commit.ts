@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { constVoid, isLeft, isRight, left, right, type Either } from '../../core/either.ts'
+import { constVoid, isLeft, isRight, left, right, valueOr, type Either } from '../../core/either.ts'
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
@@ -114,7 +114,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
     } finally {
       env.resetReadTxn()
     }
-    return right(applied.map((each) => (isLeft(each) ? each : right(each.right()))))
+    // It is written. One of these that threw would have the others asked again.
+    return right(applied.map((each) => (isLeft(each) ? each : right(valueOr(undefined, each.right)))))
   }
 
   // All writes are one kind: they share a transaction.

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { left, right, type Either } from '../../core/either.ts'
+import { constVoid, left, right, type Either } from '../../core/either.ts'
 import { fullIn, type Bounds, type Full } from '../../core/refusal.ts'
 import { isDead, type Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
+import { callSafely } from '../../log/listeners.ts'
 import { DEAD_PAGE, newEntry, type Ack, type DeadLetter, type DeadLetters, type Entry } from '../outbox.ts'
 import type { CorruptRecord, ItemCodec, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits, RemovedDead } from './commit.ts'
@@ -133,7 +134,7 @@ export const storedEntries = <A>(
       addDead(counters, removed, record)
       return () => {
         leased.delete(number)
-        onCorrupt({ id: String(number), raw: rawOf(copy) })
+        callSafely(onCorrupt, { id: String(number), raw: rawOf(copy) }, constVoid)
       }
     })
     ended.catch(() => undefined)
