@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { messageOf } from '../../src/core/failure.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
+import type { Entry } from '../../src/outbox/index.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { open, data, faultOf, all, yes, no } from './lmdbKit.ts'
 
@@ -41,15 +42,19 @@ describe('group commit', () => {
   it('writes what came before a close and rejects what comes after', async () => {
     const path = newFolder()
     const outbox = open(path)
+    await outbox.enqueue(['dead', 'retry'])
+    const [dead, retry] = (await all(outbox)) as [Entry<string>, Entry<string>]
+    await Promise.all([outbox.ack([no(dead)]), outbox.nack([{ entry: retry, due: 5 }])])
     const early = outbox.enqueue(some(100))
     const closed = outbox.close()
     await expect(outbox.enqueue(['late'])).rejects.toThrow(`the outbox in ${path} is closed`)
     expect((await early).every(isRight)).toBe(true)
     await closed
-    expect([await all(outbox), outbox.nextDue()]).toEqual([[], undefined])
-    await expect(Promise.resolve(outbox.dead.purge(() => true))).resolves.toBe(0)
+    expect([await all(outbox), outbox.nextDue(), outbox.retries?.()]).toEqual([[], undefined, []])
+    const { list, redrive, purge } = outbox.dead
+    expect(await Promise.all([list(), redrive(() => true), purge(() => true)])).toEqual([[], [], 0])
     const again = open(path)
-    expect(again.stats().waiting).toBe(100)
+    expect(again.stats()).toMatchObject({ waiting: 101, dead: 1 })
     await again.close()
   })
 })

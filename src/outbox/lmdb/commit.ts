@@ -147,6 +147,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
           (commits.ask({ grows, apply }, count, bytes).then(answerOf) as Promise<T>),
     /** Memory for a record, in `apply` alone. */
     bytesFor,
+    isEnded: (): boolean => isEnded,
     /** As they were last synced. */
     counters: (): Readonly<Counts> => counters,
     /**

@@ -24,7 +24,7 @@ interface Leased {
   readonly retryKey: RetryKey | undefined
   readonly size: number
   /** Its ack or nack is being written. */
-  isSettling: boolean
+  settling: Promise<void> | undefined
 }
 
 /** An entry that was never put back. */
@@ -39,6 +39,8 @@ const MAX_AHEAD_BYTES = 8 * 1_048_576
 
 /** A due time, or a first attempt, so far ahead was written with a wrong clock, and counts as now. */
 const FAR_MS = 25 * 24 * 3_600_000
+/** The longest wait. A clock that is set back by less than a day does not shorten it. */
+const MAX_WAIT_MS = FAR_MS - 24 * 3_600_000
 
 const FIRST_KEY: RetryKey = [-Number.MAX_VALUE, 0]
 
@@ -84,7 +86,7 @@ export const storedEntries = <A>(
     fullIn(item, waiting, bytes + size, bounds)
 
   const lease = (number: number, retryKey: RetryKey | undefined, size: number): Leased => {
-    const place = { number, retryKey, size, isSettling: false }
+    const place = { number, retryKey, size, settling: undefined }
     leased.set(number, place)
     return place
   }
@@ -127,7 +129,6 @@ export const storedEntries = <A>(
     const copy = Buffer.from(record)
     // The size in a damaged record may be any number.
     const place = lease(number, retryKey, Math.min(sizeIn(copy), copy.length))
-    place.isSettling = true
     const ended = commits.write(1, false, (counters, removed) => {
       const record = encodeCorrupt(copy, now())
       remove(counters, place)
@@ -137,7 +138,8 @@ export const storedEntries = <A>(
         callSafely(onCorrupt, { id: String(number), raw: rawOf(copy) }, constVoid)
       }
     })
-    ended.catch(() => undefined)
+    ended.catch(constVoid)
+    place.settling = ended
   }
 
   /** The entry in a record. Undefined if it cannot be read: then it ends. */
@@ -178,27 +180,26 @@ export const storedEntries = <A>(
   }
 
   /**
-   * Writes changes of leased entries in one transaction. A late or repeated change of an entry is left out.
-   * `change` reads and answers what writes, which answers the key of an entry that waits for a retry.
+   * Writes changes of leased entries in one transaction. A late change of an entry is left out, a repeated
+   * one ends as the first. `change` reads and answers what writes, which answers the key of a retry.
    */
   const settle = async <T extends { readonly entry: Entry<A> }>(
     list: ReadonlyArray<T>,
     change: (place: Leased, asked: T) => (counters: Counts, removed: RemovedDead) => RetryKey | undefined,
   ): Promise<void> => {
-    const moves: Array<{ readonly place: Leased; readonly asked: T }> = []
+    const moves = new Map<Leased, T>()
+    const writes = new Set<Promise<void>>()
     for (const asked of list) {
       const place = leased.get(Number(asked.entry.id))
-      if (place === undefined || place.isSettling) continue
-      place.isSettling = true
-      moves.push({ place, asked })
+      if (place?.settling !== undefined) writes.add(place.settling)
+      else if (place !== undefined && !moves.has(place)) moves.set(place, asked)
     }
-    if (moves.length === 0) return
-    try {
-      await commits.write(moves.length, false, (counters, removed) => {
-        const changes = moves.map(({ place, asked }) => change(place, asked))
+    if (moves.size > 0) {
+      const written = commits.write(moves.size, false, (counters, removed) => {
+        const changes = Array.from(moves, ([place, asked]) => change(place, asked))
         const keys = changes.map((write) => write(counters, removed))
         return () => {
-          for (const { place } of moves) leased.delete(place.number)
+          for (const { number } of moves.keys()) leased.delete(number)
           for (const key of keys) {
             if (key === undefined) continue
             if (isBefore(key, retriesFrom)) retriesFrom = key
@@ -207,10 +208,14 @@ export const storedEntries = <A>(
           }
         }
       })
-    } catch (error) {
-      for (const { place } of moves) place.isSettling = false
-      throw error
+      const settling = written.catch((error: unknown) => {
+        for (const place of moves.keys()) place.settling = undefined
+        throw error
+      })
+      for (const place of moves.keys()) place.settling = settling
+      writes.add(settling)
     }
+    await Promise.all(writes)
   }
 
   /** Changes matching dead letters, a chunk in each transaction. Answers their ids. Leaves later ones. */
@@ -241,8 +246,10 @@ export const storedEntries = <A>(
     }
     return ids
   }
-  const listDead = (after: number, limit: number): ReadonlyArray<DeadLetter<A>> =>
-    Array.from(dead.getRange({ start: after + 1, limit }), (at) => decodeDeadLetter(codec, at.key, at.value))
+  const listDead = (after: number, limit: number): ReadonlyArray<DeadLetter<A>> => {
+    const range = commits.isEnded() ? [] : dead.getRange({ start: after + 1, limit })
+    return Array.from(range, ({ key, value }) => decodeDeadLetter(codec, key, value))
+  }
 
   const deadLetters: DeadLetters<A> = {
     list: ({ after = '0', limit = DEAD_PAGE } = {}) => listDead(Number(after), limit),
@@ -326,12 +333,14 @@ export const storedEntries = <A>(
       return entries
     },
     retries: (): Iterable<Entry<A>> =>
-      retries.getRange({}).flatMap(({ key, value }) => [decodeEntry(codec, key[1], value) ?? []].flat()),
+      commits.isEnded()
+        ? []
+        : retries.getRange({}).flatMap(({ key, value }) => [decodeEntry(codec, key[1], value) ?? []].flat()),
     nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (place, { entry, due }) => {
-        const isFar = !(due <= now() + FAR_MS)
-        const key: RetryKey = [isFar ? now() : Math.max(due, FIRST_KEY[0]), place.number]
+        const wanted = Number.isNaN(due) ? now() : Math.max(due, FIRST_KEY[0])
+        const key: RetryKey = [Math.min(wanted, now() + MAX_WAIT_MS), place.number]
         const record = recordOf(place)
         const tried = record && withAbout(record, aboutRetry(entry))
         return () => {
