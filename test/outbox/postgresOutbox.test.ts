@@ -10,6 +10,7 @@ import postgresJs from 'postgres'
 import { NEVER } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deliver, refused, sink, systemClock } from '../../src/index.ts'
+import { constVoid } from '../../src/core/either.ts'
 import { messageOf } from '../../src/core/failure.ts'
 import { errorKind } from '../../src/log/logEvent.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -259,7 +260,11 @@ describe('PostgreSQL', async () => {
 
   test('a bookmark is stored with its items, and none behind items that were not stored', async () => {
     let isDown = false
-    const down = failing((text, hasRun) => isDown && !hasRun && text.includes('enqueue'))
+    const down = failing((text, hasRun) => {
+      if (!isDown || hasRun || !text.includes('enqueue')) return false
+      isDown = false
+      return true
+    })
     const outbox = await open({ pool: down, maxCount: 4 })
     const at = async (value: string, name = 'in') => outbox.enqueue([value], { bookmark: { name, value } })
     expect(await outbox.bookmark('in')).toBe(undefined)
@@ -273,9 +278,7 @@ describe('PostgreSQL', async () => {
     expect(await outbox.bookmark('in')).toBe('end')
     await outbox.ack((await lease(outbox)).map(ended))
     isDown = true
-    await expect(at('6')).rejects.toThrow('cut')
-    isDown = false
-    await at('7')
+    await Promise.all([expect(at('6')).rejects.toThrow('cut'), at('7')])
     expect([await outbox.bookmark('in'), outbox.stats().waiting]).toEqual(['end', 1])
     await outbox.close()
   })
@@ -309,6 +312,53 @@ describe('PostgreSQL', async () => {
     expect(await outbox.dead.redrive(() => true)).toHaveLength(2)
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b'])
     await outbox.close()
+  })
+
+  test('the oldest dead letters are looked for once for many', async () => {
+    let looks = 0
+    const seen = failing((text, hasRun) => {
+      if (hasRun && text.includes('offset $2')) looks++
+      return false
+    })
+    const outbox = await open({ pool: seen, keepDead: 200 }, { clock: virtualClock() })
+    await outbox.enqueue(texts(203))
+    const all = await outbox.lease(0, { count: 203, retries: 0 })
+    for (const list of [all.slice(3), ...chunksOf(1)(all.slice(0, 3))]) await outbox.ack(list.map(failed))
+    expect([looks, outbox.stats().dead, outbox.stats().evictedDeadLetters]).toEqual([1, 200, 3])
+    await outbox.close()
+  })
+
+  test('one count runs at a time; the opening awaits the first for a second, the next awaits a failure', async () => {
+    const [clock, queue] = [virtualClock(), 'counts']
+    const { view } = virtualPool(pool, clock, new Set())
+    let counts = 0
+    let [answer, cut] = [constVoid, constVoid]
+    const slow: PostgresOptions['pool'] = {
+      ...view,
+      query: async (query) => {
+        if (query.text.includes('as waiting') && ++counts < 3)
+          await new Promise<void>((resolve, reject) => {
+            ;[answer, cut] = [resolve, () => reject(new Error('cut'))]
+          })
+        return view.query(query)
+      },
+    }
+    const other = await open({ queue })
+    await other.enqueue(['a'])
+    const outbox = postgres({ pool: slow, schema, queue, linger: 0 })({ codec: textCodec, clock })
+    const counting = () => turns().then(() => counts > 0)
+    expect(await failure(1_000, () => outbox.opened?.(), counting)).toBe('it did not fail')
+    await outbox.enqueue(['b'])
+    await clock.advance(30_000)
+    expect(counts).toBe(1)
+    answer()
+    await eventually(() => outbox.stats().waiting).toBe(2)
+    const later = async (ms: number) => clock.advance(ms).then(() => counts)
+    expect(await later(30_000)).toBe(2)
+    cut()
+    expect(await later(250_000)).toBe(2)
+    expect(await later(60_000)).toBeGreaterThan(2)
+    await Promise.all([other.close(), outbox.close()])
   })
 
   const openMany = async (count: number, options: Some, of: Of = {}) => {
@@ -471,9 +521,14 @@ describe('PostgreSQL', async () => {
   })
 
   test('half a character is refused, as a character 0 is', async () => {
-    const outbox = await open()
-    for (const wrong of ['a\ud800', '\0']) await expect(outbox.enqueue([wrong])).rejects.toThrow(/not stored/)
-    await outbox.close()
+    for (const wrong of ['a\ud800', '\0']) {
+      const outbox = await open()
+      await expect(outbox.enqueue([wrong])).rejects.toThrow(/not stored/)
+      // A bookmark would skip it.
+      await outbox.enqueue(['a'], { bookmark: { name: 'in', value: 'a' } })
+      expect(await outbox.bookmark('in')).toBe(undefined)
+      await outbox.close()
+    }
   })
 
   test('a first attempt and a due time keep their meaning in a process with another clock', async () => {

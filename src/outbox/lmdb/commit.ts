@@ -136,9 +136,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
   return {
     /**
      * Calls `apply` for the next transaction, and once more if that fails. The function that it returns runs
-     * after the sync, and its value answers the promise. `count`, `bytes`: the items
-     * that it concerns. `grows`: the write is refused while the disk is nearly full, which leaves room for
-     * writes that end items.
+     * after the sync, and its value answers the promise. `count`, `bytes`: the items that it concerns.
+     * `grows`: it is refused while the disk is nearly full, which leaves room for writes that end items.
      */
     write: <T>(count: number, grows: boolean, apply: Apply<T>, bytes = 0): Promise<T> =>
       isEnded || hung !== undefined
@@ -150,10 +149,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
     isEnded: (): boolean => isEnded,
     /** As they were last synced. */
     counters: (): Readonly<Counts> => counters,
-    /**
-     * Rejects later writes. Resolves after all earlier ones; rejects if the environment hangs: its close
-     * would.
-     */
+    /** Rejects later writes. Resolves after all earlier ones; rejects if lmdb hangs, as its close would. */
     end: async (): Promise<void> => {
       isEnded = true
       await commits.idle()

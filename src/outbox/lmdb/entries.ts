@@ -129,7 +129,7 @@ export const storedEntries = <A>(
     const copy = Buffer.from(record)
     // The size in a damaged record may be any number.
     const place = lease(number, retryKey, Math.min(sizeIn(copy), copy.length))
-    const ended = commits.write(1, false, (counters, removed) => {
+    place.settling = commits.write(1, false, (counters, removed) => {
       const record = encodeCorrupt(copy, now())
       remove(counters, place)
       addDead(counters, removed, record)
@@ -138,8 +138,7 @@ export const storedEntries = <A>(
         callSafely(onCorrupt, { id: String(number), raw: rawOf(copy) }, constVoid)
       }
     })
-    ended.catch(constVoid)
-    place.settling = ended
+    place.settling.catch(constVoid)
   }
 
   /** The entry in a record. Undefined if it cannot be read: then it ends. */
