@@ -64,10 +64,8 @@ describe('a record that cannot be read', () => {
     const path = newFolder()
     await damaged(path, ['fresh', 'retries'])
     const heard: string[] = []
-    const onCorrupt = ({ id, raw }: CorruptRecord): unknown => {
-      heard.push(`${id} ${raw}`)
-      if (id === '1') throw new Error('a fault of the host')
-      return Promise.reject(new Error('another'))
+    const onCorrupt = ({ id, raw }: CorruptRecord): void => {
+      if (heard.push(`${id} ${raw}`) > 0) throw new Error('a fault of the host')
     }
     const outbox = open(path, { onCorrupt })
     const [leased] = await Promise.all([all(outbox), outbox.enqueue(['later'])])

@@ -42,6 +42,8 @@ const FAR_MS = 25 * 24 * 3_600_000
 /** The longest wait. A clock that is set back by less than a day does not shorten it. */
 const MAX_WAIT_MS = FAR_MS - 24 * 3_600_000
 
+/** Of an entry in a list that is not asked yet. A map of such entries took 0.8 µs an ack. */
+const IN_LIST = Promise.resolve()
 const FIRST_KEY: RetryKey = [-Number.MAX_VALUE, 0]
 
 const isBefore = ([due, number]: RetryKey, [otherDue, otherNumber]: RetryKey): boolean =>
@@ -186,32 +188,33 @@ export const storedEntries = <A>(
     list: ReadonlyArray<T>,
     change: (place: Leased, asked: T) => (counters: Counts, removed: RemovedDead) => RetryKey | undefined,
   ): Promise<void> => {
-    const moves = new Map<Leased, T>()
+    const moves: Array<{ readonly place: Leased; readonly asked: T }> = []
     const writes = new Set<Promise<void>>()
     for (const asked of list) {
       const place = leased.get(Number(asked.entry.id))
-      if (place?.settling !== undefined) writes.add(place.settling)
-      else if (place !== undefined && !moves.has(place)) moves.set(place, asked)
+      if (place === undefined) continue
+      if (place.settling === undefined) moves.push({ place, asked })
+      else writes.add(place.settling)
+      place.settling ??= IN_LIST
     }
-    if (moves.size > 0) {
-      const written = commits.write(moves.size, false, (counters, removed) => {
-        const changes = Array.from(moves, ([place, asked]) => change(place, asked))
+    if (moves.length > 0) {
+      const written = commits.write(moves.length, false, (counters, removed) => {
+        const changes = moves.map(({ place, asked }) => change(place, asked))
         const keys = changes.map((write) => write(counters, removed))
         return () => {
-          for (const { number } of moves.keys()) leased.delete(number)
+          for (const { place } of moves) leased.delete(place.number)
           for (const key of keys) {
             if (key === undefined) continue
             if (isBefore(key, retriesFrom)) retriesFrom = key
-            if (firstRetry === undefined || (firstRetry !== 'unknown' && isBefore(key, firstRetry)))
-              firstRetry = key
+            if (firstRetry !== 'unknown' && isBefore(key, firstRetry ?? [Infinity, 0])) firstRetry = key
           }
         }
       })
       const settling = written.catch((error: unknown) => {
-        for (const place of moves.keys()) place.settling = undefined
+        for (const { place } of moves) place.settling = undefined
         throw error
       })
-      for (const place of moves.keys()) place.settling = settling
+      for (const { place } of moves) place.settling = settling
       writes.add(settling)
     }
     await Promise.all(writes)
