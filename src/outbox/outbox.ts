@@ -235,7 +235,7 @@ export const abandonedOf = <A>({ item, progress }: Entry<A>, isCut = false): Out
   return abandoned(item, attempts + Number(isCut), isCut ? carried(lastFailure, CUT) : lastFailure)
 }
 
-/** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */
+/** How an item becomes text and is read back. Its UTF-8 bytes are stored; half a character is refused. */
 export interface ItemCodec<A> {
   /** One line or many; `fromText` gets the same text. */
   readonly toText: (item: A) => string

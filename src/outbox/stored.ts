@@ -23,6 +23,8 @@ export const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
     throw wrong('sizeOf', String(size), 'a number from 0')
   const encoded = codec.toText(item)
   if (typeof encoded !== 'string') throw wrong('toText', typeof encoded, 'a string')
+  if (!encoded.isWellFormed())
+    throw new RangeError("the codec's toText answered half a character: not stored")
   return { item, size, text: encoded }
 }
 

@@ -48,6 +48,12 @@ describe('the group commit', () => {
     expect(commits.counters()).toEqual({ ...NO_COUNTERS, waiting: 3 })
   })
 
+  it('answers the others of a list when what follows one of its writes throws', async () => {
+    const { commits, write } = opened([])
+    const fails = commits.write(1, false, () => () => 'a'.repeat(-1))
+    expect(await Promise.all([fails, write(1, false)])).toEqual([undefined, 'written'])
+  })
+
   it('refuses all writes and the end once lmdb does not answer', async () => {
     const { commits, write } = opened(['no', 'hangs'])
     expect(await write(1, true)).toBe('written')

@@ -44,7 +44,7 @@ it('ignores a repeated or late ack and nack', async () => {
   await outbox.close()
 })
 
-it('writes a result again after its transaction failed', async () => {
+it('answers a repeat of a result with the first, and writes it again after its transaction failed', async () => {
   let isFull = false
   const { begun, close } = openStore(newFolder(), 'items', undefined, 0, (store) => {
     const commits = groupCommit(store)
@@ -61,9 +61,10 @@ it('writes a result again after its transaction failed', async () => {
   const [a] = entries.lease(0, ALL)
   if (a === undefined) throw new Error('it is there')
   isFull = true
-  await expect(entries.ack([yes(a)])).rejects.toThrow('ENOSPC')
+  const twice = () => [entries.ack([yes(a)]).catch(constVoid), entries.ack([no(a)])] as const
+  await expect(twice()[1]).rejects.toThrow('ENOSPC')
   isFull = false
-  await entries.ack([yes(a)])
+  await twice()[1]
   expect(commits.counters().waiting).toBe(0)
   await commits.end()
   await close()
@@ -73,7 +74,7 @@ describe('a wrong clock', () => {
   const DAY = 24 * 3_600_000
   const at = (now: number): Clock => ({ now: () => now, monotonic: () => 0, schedule: () => () => undefined })
 
-  it('stored due times more than 25 days ahead: they count as now, and so do first attempts', async () => {
+  it('stored due times more than 25 days ahead: they count as now, as first attempts do; a wait is cut to 24 days', async () => {
     const path = newFolder()
     const before = open(path, { clock: at(1_000 * DAY) })
     await before.enqueue(['far', 'near', 'never'])
@@ -92,6 +93,10 @@ describe('a wrong clock', () => {
     expect(await outbox.lease(10 * DAY, ALL)).toMatchObject([{ item: 'far', firstAttemptAt: 10 * DAY }])
     expect(outbox.nextDue()).toBe(20 * DAY)
     expect(await outbox.lease(20 * DAY, ALL)).toMatchObject([{ item: 'near', firstAttemptAt: 10 * DAY }])
+    await outbox.nack([far, near].map((entry, n) => ({ entry, due: n === 0 ? Infinity : 40 * DAY })))
     await outbox.close()
+    const again = open(path, { clock: at(9.5 * DAY) })
+    expect(again.nextDue()).toBe(34 * DAY)
+    await again.close()
   })
 })

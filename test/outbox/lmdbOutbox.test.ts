@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { messageOf } from '../../src/core/failure.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
+import type { Entry } from '../../src/outbox/index.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { open, data, faultOf, all, yes, no } from './lmdbKit.ts'
 
@@ -41,15 +42,19 @@ describe('group commit', () => {
   it('writes what came before a close and rejects what comes after', async () => {
     const path = newFolder()
     const outbox = open(path)
+    await outbox.enqueue(['dead', 'retry'])
+    const [dead, retry] = (await all(outbox)) as [Entry<string>, Entry<string>]
+    await Promise.all([outbox.ack([no(dead)]), outbox.nack([{ entry: retry, due: 5 }])])
     const early = outbox.enqueue(some(100))
     const closed = outbox.close()
     await expect(outbox.enqueue(['late'])).rejects.toThrow(`the outbox in ${path} is closed`)
     expect((await early).every(isRight)).toBe(true)
     await closed
-    expect([await all(outbox), outbox.nextDue()]).toEqual([[], undefined])
-    await expect(Promise.resolve(outbox.dead.purge(() => true))).resolves.toBe(0)
+    expect([await all(outbox), outbox.nextDue(), outbox.retries?.()]).toEqual([[], undefined, []])
+    const { list, redrive, purge } = outbox.dead
+    expect(await Promise.all([list(), redrive(() => true), purge(() => true)])).toEqual([[], [], 0])
     const again = open(path)
-    expect(again.stats().waiting).toBe(100)
+    expect(again.stats()).toMatchObject({ waiting: 101, dead: 1 })
     await again.close()
   })
 })
@@ -137,19 +142,21 @@ describe('bookmarks', () => {
 })
 
 it.each([
-  ['sizeOf', NaN, 'a number from 0'],
-  ['sizeOf', -5, 'a number from 0'],
-  ['toText', undefined, 'a string'],
-] as const)('a codec whose %s answers %s refuses its list and no other', async (member, answer, wanted) => {
+  ['sizeOf', NaN, 'NaN: it must be a number from 0'],
+  ['sizeOf', -5, '-5: it must be a number from 0'],
+  ['toText', undefined, 'undefined: it must be a string'],
+  ['toText', 'a\ud800', 'half a character: not stored'],
+] as const)('a codec whose %s answers %s refuses its list and no other', async (member, answer, told) => {
   const wrong = { [member]: (item: string) => (item === 'bad' ? answer : textCodec[member](item)) }
   const outbox = open(newFolder(), { codec: { ...textCodec, ...wrong } })
   const answers = await Promise.allSettled(['a', 'bad', 'b'].map(async (one) => outbox.enqueue([one, 'x'])))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   const [, bad] = answers
-  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(
-    `the codec's ${member} answered ${String(answer)}: it must be ${wanted}`,
-  )
-  expect(outbox.stats().waiting).toBe(4)
+  const message = `the codec's ${member} answered ${told}`
+  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(message)
+  // A bookmark would skip it.
+  await outbox.enqueue(['c'], { bookmark: { name: 'in', value: 'c' } })
+  expect([outbox.stats().waiting, outbox.bookmark('in')]).toEqual([5, undefined])
   await outbox.close()
 })
 

@@ -10,6 +10,7 @@ import postgresJs from 'postgres'
 import { NEVER } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deliver, refused, sink, systemClock } from '../../src/index.ts'
+import { constVoid } from '../../src/core/either.ts'
 import { messageOf } from '../../src/core/failure.ts'
 import { errorKind } from '../../src/log/logEvent.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -311,6 +312,43 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
+  test('the oldest dead letters are looked for once for many', async () => {
+    let looks = 0
+    const seen = failing((text, hasRun) => (looks += Number(hasRun && text.includes('offset $2'))) < 0)
+    const outbox = await open({ pool: seen, keepDead: 200 }, { clock: virtualClock() })
+    await outbox.enqueue(texts(203))
+    const all = await outbox.lease(0, { count: 203, retries: 0 })
+    for (const list of [all.slice(3), ...chunksOf(1)(all.slice(0, 3))]) await outbox.ack(list.map(failed))
+    expect([looks, outbox.stats().dead, outbox.stats().evictedDeadLetters]).toEqual([1, 200, 3])
+    await outbox.close()
+  })
+
+  test('one count runs at a time; the opening awaits the first for a second, the next awaits a failure', async () => {
+    const [clock, queue] = [virtualClock(), 'counts']
+    const { view } = virtualPool(pool, clock, new Set())
+    let counts = 0
+    let [answer, cut] = [constVoid, constVoid]
+    const fault = new Error('cut')
+    const held = () => new Promise<void>((done, fail) => ([answer, cut] = [done, () => fail(fault)]))
+    const query: typeof view.query = async (query) => {
+      if (query.text.includes('as waiting') && ++counts < 3) await held()
+      return view.query(query)
+    }
+    await rows(`select headrace.enqueue('counts', null, '{a}', '{1}', null)`)
+    const outbox = postgres({ pool: { ...view, query }, schema, queue })({ codec: textCodec, clock })
+    const counting = () => turns().then(() => counts > 0)
+    expect(await failure(1_000, () => outbox.opened?.(), counting)).toBe('it did not fail')
+    await outbox.enqueue(['b'])
+    const later = async (ms: number) => clock.advance(ms).then(() => counts)
+    expect(await later(30_000)).toBe(1)
+    answer()
+    await eventually(() => outbox.stats().waiting).toBe(2)
+    expect(await later(30_000)).toBe(2)
+    cut()
+    expect([await later(250_000), (await later(60_000)) > 2]).toEqual([2, true])
+    await outbox.close()
+  })
+
   const openMany = async (count: number, options: Some, of: Of = {}) => {
     const queue = `many${String(++queues)}`
     const all = texts(count).map(() => open({ queue, linger: 5, leaseTime: 2_000, ...options }, of))
@@ -471,9 +509,14 @@ describe('PostgreSQL', async () => {
   })
 
   test('half a character is refused, as a character 0 is', async () => {
-    const outbox = await open()
-    for (const wrong of ['a\ud800', '\0']) await expect(outbox.enqueue([wrong])).rejects.toThrow(/not stored/)
-    await outbox.close()
+    for (const wrong of ['a\ud800', '\0']) {
+      const outbox = await open()
+      await expect(outbox.enqueue([wrong])).rejects.toThrow(/not stored/)
+      // A bookmark would skip it.
+      await outbox.enqueue(['a'], { bookmark: { name: 'in', value: 'a' } })
+      expect(await outbox.bookmark('in')).toBe(undefined)
+      await outbox.close()
+    }
   })
 
   test('a first attempt and a due time keep their meaning in a process with another clock', async () => {

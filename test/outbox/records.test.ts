@@ -2,6 +2,7 @@ import type * as Lmdb from 'lmdb'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { rejected } from '../../src/core/outcome.ts'
+import type { CorruptRecord } from '../../src/outbox/index.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { open, all, no, tamper } from './lmdbKit.ts'
 
@@ -59,13 +60,16 @@ describe('a record that cannot be read', () => {
     })
   }
 
-  it('ends as a dead letter with its bytes; the others are leased', async () => {
+  it('ends as a dead letter with its bytes, also if the host fails to hear; the others are leased', async () => {
     const path = newFolder()
     await damaged(path, ['fresh', 'retries'])
     const heard: string[] = []
-    const outbox = open(path, { onCorrupt: ({ id, raw }) => heard.push(`${id} ${raw}`) })
-    expect([(await all(outbox)).map(({ item }) => item), await all(outbox)]).toEqual([['third'], []])
-    await outbox.enqueue(['later'])
+    const onCorrupt = ({ id, raw }: CorruptRecord): void => {
+      if (heard.push(`${id} ${raw}`) > 0) throw new Error('a fault of the host')
+    }
+    const outbox = open(path, { onCorrupt })
+    const [leased] = await Promise.all([all(outbox), outbox.enqueue(['later'])])
+    expect([...leased, ...(await all(outbox))].map(({ item }) => item)).toEqual(['third', 'later'])
     expect(heard).toEqual(['2 secon!', '1 firs!'])
     expect(outbox.stats()).toMatchObject({ waiting: 2, bytes: 10, dead: 3 })
     const dead = (await outbox.dead.list()).map((each) =>

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { constVoid, isLeft, isRight, left, right, type Either } from '../../core/either.ts'
+import { constVoid, isLeft, isRight, left, right, valueOr, type Either } from '../../core/either.ts'
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
@@ -114,7 +114,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
     } finally {
       env.resetReadTxn()
     }
-    return right(applied.map((each) => (isLeft(each) ? each : right(each.right()))))
+    // It is written. One of these that threw would have the others asked again.
+    return right(applied.map((each) => (isLeft(each) ? each : right(valueOr(undefined, each.right)))))
   }
 
   // All writes are one kind: they share a transaction.
@@ -135,9 +136,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
   return {
     /**
      * Calls `apply` for the next transaction, and once more if that fails. The function that it returns runs
-     * after the sync, and its value answers the promise. `count`, `bytes`: the items
-     * that it concerns. `grows`: the write is refused while the disk is nearly full, which leaves room for
-     * writes that end items.
+     * after the sync, and its value answers the promise. `count`, `bytes`: the items that it concerns.
+     * `grows`: it is refused while the disk is nearly full, which leaves room for writes that end items.
      */
     write: <T>(count: number, grows: boolean, apply: Apply<T>, bytes = 0): Promise<T> =>
       isEnded || hung !== undefined
@@ -146,12 +146,10 @@ export const groupCommit = (store: Store, timeout?: number) => {
           (commits.ask({ grows, apply }, count, bytes).then(answerOf) as Promise<T>),
     /** Memory for a record, in `apply` alone. */
     bytesFor,
+    isEnded: (): boolean => isEnded,
     /** As they were last synced. */
     counters: (): Readonly<Counts> => counters,
-    /**
-     * Rejects later writes. Resolves after all earlier ones; rejects if the environment hangs: its close
-     * would.
-     */
+    /** Rejects later writes. Resolves after all earlier ones; rejects if lmdb hangs, as its close would. */
     end: async (): Promise<void> => {
       isEnded = true
       await commits.idle()

@@ -89,11 +89,14 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   return {
     keeps: () => true,
     enqueue: async (items, { bookmark } = {}) => {
-      const offers = items.map((item) => offerOf(codec, item))
-      const stored = entries.enqueue(offers, () => bookmark && !hasGap && put(bookmark))
-      // In the turn of the failure: the next transaction begins in it.
-      stored.catch(() => (hasGap = true))
-      return await stored
+      try {
+        const offers = items.map((item) => offerOf(codec, item))
+        return await entries.enqueue(offers, () => bookmark && !hasGap && put(bookmark))
+      } catch (error) {
+        // In the turn of the failure: the next transaction begins in it.
+        hasGap = true
+        throw error
+      }
     },
     lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
     retries: entries.retries,

@@ -188,8 +188,7 @@ const systemError = (path: string, error: unknown): OutboxError => {
 
 const loadLmdb = (path: string): typeof Lmdb => {
   try {
-    // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe
-    // it.
+    // An optional peer dependency, loaded when an outbox is opened. `require` has no types.
     return loadPackage('lmdb') as typeof Lmdb
   } catch (error) {
     if (codeOf(error) === 'EMFILE') throw systemError(path, error)

@@ -42,7 +42,7 @@ export interface PostgresOptions {
   readonly maxCount?: number
   /** How many bytes may wait, as the codec counts them; off likewise. Default 8,589,934,592 (8 GiB). */
   readonly maxBytes?: number
-  /** How many dead letters are kept; the oldest make room. 0 keeps none. Default 100,000. */
+  /** How many dead letters are kept, for seconds 1 % more; the oldest make room. 0: none. Default 100,000. */
   readonly keepDead?: number
   /** Milliseconds that results wait for others, so that one statement stores them. Default 5. */
   readonly linger?: number
@@ -83,9 +83,10 @@ type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 const LOOK_EVERY = 1_000
 /** Between two looks of an idle worker, for a bell that was not heard; and at least between two counts. */
 const COUNT_EVERY = 5_000
-/** Milliseconds for the last statement of a close, the opening in a transaction of the host, an answer. */
-const [LEAVE_TIMEOUT, OPEN_TIMEOUT, ANSWER_TIMEOUT] = [5_000, 10_000, 30_000]
-const UNSTORABLE = /[\0\p{Surrogate}]/u
+/** Milliseconds for the last statement of a close, an opening in the host's transaction, its first count. */
+const [LEAVE_TIMEOUT, OPEN_TIMEOUT, COUNT_TIMEOUT] = [5_000, 10_000, 1_000]
+/** Milliseconds for an answer, and at most before a count that follows one that failed. */
+const [ANSWER_TIMEOUT, MAX_COUNT_PAUSE] = [30_000, 300_000]
 
 /** An item to store, with its key and the bookmark of its call. */
 interface KeyedOffer<A> extends Offer<A> {
@@ -133,9 +134,10 @@ const postgresOutbox = <A>(
   let evictedDeadLetters = 0
   /** Counts own changes, each of which makes a count under way inexact. */
   let changes = 0
-  let wasExact = true
+  let wasExact = false
   let countedAt = -Infinity
   let countEvery = COUNT_EVERY
+  let counting: Promise<void> | undefined
   let opening: Promise<void> | undefined
   let closing: Promise<void> | undefined
   let lookAgain = constVoid
@@ -151,11 +153,16 @@ const postgresOutbox = <A>(
   }
   const waiting = (): number => Math.max(counts.waiting, leases.leased.size)
   /** Counts what others changed. Of two counts in a row that own changes overtook, the second is used. */
-  const recount = async (): Promise<void> => {
+  const recount = (): Promise<void> => (counting ??= count().finally(() => (counting = undefined)))
+  const count = async (): Promise<void> => {
     const before = changes
     countedAt = clock.monotonic()
-    const [row] = await ask('count', [queue, me.now()])
-    if (row === undefined) return
+    const [row] = await ask('count', [queue, me.now()]).catch((error: unknown) => {
+      // The server may go on with it.
+      countedAt += Math.min(MAX_COUNT_PAUSE, 10 * (clock.monotonic() - countedAt))
+      throw error
+    })
+    if (row === undefined || closing !== undefined) return
     countEvery = Math.max(COUNT_EVERY, 100 * row.took)
     const [isExact, known] = [before === changes, counts.waiting]
     if (isExact || !wasExact)
@@ -163,7 +170,7 @@ const postgresOutbox = <A>(
     wasExact = isExact
     if (counts.waiting < known) lookAgain()
     if (row.late) await renew()
-    await evict()
+    await evict(0)
   }
   /** Asks for items one after the other whether there is room beside those before them. */
   const room = (): ((item: unknown, size: number) => Full | undefined) => {
@@ -182,8 +189,9 @@ const postgresOutbox = <A>(
     if (entry === undefined) endCorrupt(row).catch(constVoid)
     return entry
   })
-  const evict = async (): Promise<void> => {
-    if (counts.dead <= keepDead) return
+  /** To find the oldest, PostgreSQL passes over all that are kept: lists of results do so once for many. */
+  const evict = async (slack = Math.floor(keepDead / 100)): Promise<void> => {
+    if (counts.dead <= keepDead + slack) return
     const gone = await ask('evict', [queue, keepDead]).catch(() => []) // The next count does.
     evictedDeadLetters += gone.length
     add(0, 0, -gone.length)
@@ -192,10 +200,8 @@ const postgresOutbox = <A>(
     add(-count, -bytes, dead)
     if (dead > 0) await evict()
   })
-  const endCorrupt = async ({ id, item }: LeasedRow): Promise<void> => {
-    await results.remove([id], [''])
-    onCorrupt({ id, raw: item })
-  }
+  const endCorrupt = ({ id, item }: LeasedRow): Promise<void> =>
+    results.remove([id], ['']).then(() => onCorrupt({ id, raw: item }))
 
   const look = (): void => {
     leases.look()
@@ -253,7 +259,8 @@ const postgresOutbox = <A>(
     const open = async (): Promise<void> => {
       await openQueue(ask, schema, queue, codec.kind ?? 'items', owner, keyOf !== undefined)
       await me.register()
-      await recount().catch(constVoid) // Bounds and figures may come later.
+      // Bounds and figures may come later.
+      await inTime(backgroundClock, COUNT_TIMEOUT, recount).catch(constVoid)
       if (closing !== undefined) return
       if (options.listen && pool.options?.max !== 1) bell.listen()
       arm()
@@ -268,22 +275,17 @@ const postgresOutbox = <A>(
   const offersOf = (items: ReadonlyArray<A>, bookmark?: Bookmark): ReadonlyArray<KeyedOffer<A>> =>
     items.map((item) => {
       const { size, text } = offerOf(codec, item)
-      if (!UNSTORABLE.test(text)) return { item, size, text, key: storedKey(keyOf?.(item)), bookmark }
-      throw new RangeError("the codec's toText answered a character 0 or half a character: not stored")
+      if (!text.includes('\0')) return { item, size, text, key: storedKey(keyOf?.(item)), bookmark }
+      throw new RangeError("the codec's toText answered a character 0: not stored")
     })
   /** A list failed: a later bookmark would skip its items. */
   let hasGap = false
   const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, worker: string | null): unknown[] => {
     const bookmarks = hasGap ? [] : offers.flatMap(({ bookmark }) => bookmark ?? [])
     const marks = new Map(bookmarks.map(({ name, value }) => [storedKey(name), value]))
-    return [
-      queue,
-      worker,
-      offers.map(({ text }) => text),
-      offers.map(({ size }) => size),
-      keyOf === undefined ? null : offers.map(({ key }) => key),
-      marks.size === 0 ? null : [...marks].flat(),
-    ]
+    const [texts, sizes] = [offers.map(({ text }) => text), offers.map(({ size }) => size)]
+    const keys = keyOf === undefined ? null : offers.map(({ key }) => key)
+    return [queue, worker, texts, sizes, keys, marks.size === 0 ? null : [...marks].flat()]
   }
   const store = async (offers: ReadonlyArray<KeyedOffer<A>>): Promise<Enqueued<A>> => {
     const fits = room()
@@ -314,10 +316,7 @@ const postgresOutbox = <A>(
     // Nothing waits for the answer to an older one.
     const lists = take().map(({ offers, until }) => (until > systemClock.monotonic() ? offers : []))
     hasGap ||= lists.some(({ length }) => length === 0)
-    const answers = await store(lists.flat()).catch((error: unknown) => {
-      hasGap = true
-      throw error
-    })
+    const answers = await store(lists.flat())
     let from = 0
     return lists.map(({ length }) => answers.slice(from, (from += length)))
   })
@@ -343,11 +342,17 @@ const postgresOutbox = <A>(
     keeps: () => true,
     ...(keyOf && { orders: true }),
     enqueue: async (items: ReadonlyArray<A>, { bookmark }: { readonly bookmark?: Bookmark } = {}) => {
-      const offers = offersOf(items, bookmark)
-      if (offers.length === 0) return []
-      const length = offers.reduce((all, { text }) => all + text.length, 0)
-      const until = systemClock.monotonic() + ANSWER_TIMEOUT
-      return own(() => adds.ask({ offers, until }, offers.length, length))
+      try {
+        const offers = offersOf(items, bookmark)
+        if (offers.length === 0) return []
+        const length = offers.reduce((all, { text }) => all + text.length, 0)
+        const until = systemClock.monotonic() + ANSWER_TIMEOUT
+        return await own(() => adds.ask({ offers, until }, offers.length, length))
+      } catch (error) {
+        // In the turn of the failure: the next list begins after it.
+        hasGap = true
+        throw error
+      }
     },
     bookmark: async (name) => (await ask('bookmark', [queue, storedKey(name)]))[0]?.value,
     remember: ({ name, value }) => ask('remember', [queue, storedKey(name), value]).then(constVoid),
@@ -359,10 +364,8 @@ const postgresOutbox = <A>(
           throw new Error(`the outbox is not open; do transactions hold its connections? ${messageOf(error)}`)
         })
       const fits = room()
-      for (const { item, size } of offers) {
-        const refusal = fits(item, size)
-        if (refusal !== undefined) return left(refusal)
-      }
+      const [refusal] = offers.flatMap(({ item, size }) => fits(item, size) ?? [])
+      if (refusal !== undefined) return left(refusal)
       const run = runIn(client)
       const [one, ...others] = offers
       if (one?.key === null && others.length === 0) await run(enqueueOneText, [queue, one.size, one.text])

@@ -298,11 +298,9 @@ export const openQueue = async (
   // Two processes may use it first at the same time: one of them sees it a moment later.
   const [found] = [...(await use()), ...(await use())]
   const wrong = (what: string): Error => {
-    const fault = {
-      path: 'outbox',
-      message: `has the queue ${queue}, which holds ${what}: use another queue`,
-    }
-    return Object.assign<Error, object>(new ConfigError('Invalid options', [fault]), TOLD)
+    const message = `has the queue ${queue}, which holds ${what}: use another queue`
+    const error = new ConfigError('Invalid options', [{ path: 'outbox', message }])
+    return Object.assign<Error, object>(error, TOLD)
   }
   if (found !== undefined && found.kind !== kind) throw wrong(`${found.kind} and not ${kind}`)
   const other = found?.owner ?? owner
