@@ -1,8 +1,4 @@
-/**
- * The options of a client, and their checks.
- *
- * @module
- */
+/** The options of a client, and their checks. @module */
 import type { Type } from 'io-ts'
 import { isLeft, mapLeft } from '../core/either.ts'
 import { backgroundClock, systemRandom, type Clock, type Random } from '../core/clock.ts'

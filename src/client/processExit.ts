@@ -1,8 +1,4 @@
-/**
- * Promises of a client: of its calls, and for the process while it holds messages.
- *
- * @module
- */
+/** Promises of a client: of its calls, and for the process while it holds messages. @module */
 import { Subject, firstValueFrom, fromEvent, share, type Subscription } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
