@@ -99,10 +99,8 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
 const plainHost = (host: string): string => {
   let end = host.length
   while (host[end - 1] === '.') end--
-  return host
-    .slice(0, end)
-    .replace(/^\[|\]$/g, '')
-    .toLowerCase()
+  const name = host.slice(0, end).toLowerCase()
+  return name.replace(/^\[|\]$/g, '')
 }
 
 /** As `net.isIP`, which takes milliseconds to load. */
