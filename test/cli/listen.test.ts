@@ -31,13 +31,12 @@ const opened = async (args: ReadonlyArray<string>) => {
 
 it('verifies, prints, and ends after a number of requests', async () => {
   const { ended, post } = await opened(['--secret-env', 'SECRET', '--once', '4'])
-  const statuses = [
+  expect([
     await post('/hook?token=hunter2', body, signatureOf(env.SECRET, body)),
     await post('/hook', body),
     await post('/hook', body, signatureOf('wrong horse', body)),
     await post('/hook', JSON.stringify(JSON.parse(body), null, 2), signatureOf(env.SECRET, body)),
-  ]
-  expect(statuses).toEqual([200, 401, 401, 401])
+  ]).toEqual([200, 401, 401, 401])
   const { code, stdout, stderr } = await ended
   expect(linesOf(stdout).slice(1)).toEqual([
     'authentic     POST /hook  track m1  33 bytes  answered 200',
