@@ -2,17 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { signatureOf } from '../../src/signing/secret.ts'
 import { runCommand } from '../../src/cli/program.ts'
-import {
-  collected,
-  headrace,
-  linesOf,
-  receiverOf,
-  recordsOf,
-  scratch,
-  screenOf,
-  served,
-  start,
-} from './inProcess.ts'
+import { collected, headrace, linesOf, receiverOf, recordsOf } from './inProcess.ts'
+import { scratch, screenOf, served, start } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
 const body = '{"type":"track","messageId":"m1"}'
@@ -110,10 +101,7 @@ it('1, and no answer: what it takes cannot be written', async () => {
   expect([bad.code, bad.stderr]).toEqual([2, expect.stringMatching(/--out '.*x' cannot be written: no such/)])
 })
 
-it('takes only POST', async () => {
-  const { url } = await opened([])
-  expect((await fetch(url)).status).toBe(405)
-})
+it('takes only POST', async () => expect((await fetch((await opened([])).url)).status).toBe(405))
 
 it('cannot have a port that is taken', async () => {
   const { url } = await opened([])

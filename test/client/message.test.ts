@@ -73,10 +73,8 @@ describe('what a client sends', () => {
   )
 
   it('fills in the defaults of the options, and a call wins name by name', async () => {
-    const options = {
-      context: { app: { name: 'shop' }, region: 'eu' },
-      integrations: { All: false, Mail: true },
-    }
+    const context = { app: { name: 'shop' }, region: 'eu' }
+    const options = { context, integrations: { All: false, Mail: true } }
     const call = { type: 'track', ...event('m') } as const
     expect(await one(call, options)).toMatchObject(options)
     const more = { ...call, context: { region: 'us' }, integrations: { Mail: false } }

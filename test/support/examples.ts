@@ -169,16 +169,12 @@ const runAll = async (child: string, paths: ReadonlyArray<string>, limit: number
       text = lines.pop() ?? ''
       for (const line of lines) {
         // The child above writes nothing else to this descriptor.
-        const report = JSON.parse(line) as {
-          path?: string
-          printed?: readonly [string, string]
-          error?: string
-        }
-        if (report.printed !== undefined) current.printed.push(report.printed)
-        if (report.error !== undefined) current.errors.push(report.error)
-        if (report.path === undefined) continue
-        runs.set(report.path, (current = { printed: [], errors: [] }))
-        left = left.filter((path) => path !== report.path)
+        const said = JSON.parse(line) as { path?: string; printed?: [string, string]; error?: string }
+        if (said.printed !== undefined) current.printed.push(said.printed)
+        if (said.error !== undefined) current.errors.push(said.error)
+        if (said.path === undefined) continue
+        runs.set(said.path, (current = { printed: [], errors: [] }))
+        left = left.filter((path) => path !== said.path)
         clearTimeout(timer)
         timer = stopLater()
       }
