@@ -120,15 +120,10 @@ describe('the endpoint', () => {
 describe('wrong settings of an ingestion sink', () => {
   it('are all named at once, each with its path', () => {
     const faults = ingestionFaults({
-      endpoint: 'http://u:p@a.example/',
-      writeKey: ' padded',
-      timeout: 0,
-      connections: 1.5,
+      ...{ endpoint: 'http://u:p@a.example/', writeKey: ' padded', timeout: 0, connections: 1.5 },
       headers: { Authorization: 'x', 'X-Retry-Count': '1', Host: 'a', 'X-A': 'b\n' },
-      tls: { cert: 'client.pem' },
-      egress: { allow: ['a b'] },
-      statuses: [{ from: 1, to: 2, means: 'maybe' }],
-      Timeout: 5,
+      ...{ tls: { cert: 'client.pem' }, egress: { allow: ['a b'] } },
+      ...{ statuses: [{ from: 1, to: 2, means: 'maybe' }], Timeout: 5 },
     })
     expect(faults.map(({ path }) => path)).toEqual([
       ...['tls.cert', 'egress.allow[0]', 'statuses[0].means', 'connections', 'endpoint', 'writeKey'],

@@ -284,16 +284,10 @@ describe('wrong options of a webhook', () => {
 
   it('throw one error that names every fault', () => {
     const message = messageOf({
-      url: 'ftp://a.example/',
-      headers: { Host: 'a', 'X-A': 'b\n' },
-      secret: ' padded ',
-      tls: { cert: 'client.pem' },
-      statuses: [{ from: 1, to: 2, means: 'delivered' }],
-      egress: { allow: ['a b'] },
-      connections: 0,
-      connectWithin: NaN,
-      messageIdHeader: 'User-Agent',
-      userAgent: '',
+      ...{ url: 'ftp://a.example/', headers: { Host: 'a', 'X-A': 'b\n' }, secret: ' padded ' },
+      ...{ tls: { cert: 'client.pem' }, statuses: [{ from: 1, to: 2, means: 'delivered' }] },
+      ...{ egress: { allow: ['a b'] }, connections: 0, connectWithin: NaN },
+      ...{ messageIdHeader: 'User-Agent', userAgent: '' },
     })
     for (const part of [
       ...['url must begin with http', 'headers.Host belongs', 'headers.X-A must be visible'],
@@ -324,11 +318,8 @@ describe('wrong options of a webhook', () => {
   ])('throw for %s', (_, options) => expect(messageOf(options)).toContain('ConfigError: Invalid webhook o'))
 
   it('never show a secret or a header value, nor does the sink (webhooks/S33)', () => {
-    const message = messageOf({
-      url: 'https://u:hunter2@a.example/?t=hunter2',
-      headers: { 'X-A': 'hunter2\n' },
-      secret: 'hunter2 ',
-    })
+    const wrong = { headers: { 'X-A': 'hunter2\n' }, secret: 'hunter2 ' }
+    const message = messageOf({ url: 'https://u:hunter2@a.example/?t=hunter2', ...wrong })
     expect(message).toContain('Invalid webhook options')
     expect(message).not.toContain('hunter2')
     const secret = secretFrom('hunter2')

@@ -13,12 +13,8 @@ it('shows what runs: no message in the console, names for all controls, and redr
   const state = { isDown: true }
   const crm = sink('crm', async () => (state.isDown ? left(refused('status', { status: 410 })) : undefined))
   const destination = openOver([crm], { logger: false })
-  const client = createClient('k', {
-    sink: memory({ maxCount: 1_000_000 }),
-    logger: false,
-    drainOnExit: false,
-    flushAfter: 50,
-  })
+  const options = { logger: false, drainOnExit: false, flushAfter: 50 } as const
+  const client = createClient('k', { sink: memory({ maxCount: 1_000_000 }), ...options })
   const panel = inspector(destination, client)
   const { url } = await panel.listen()
   const page = await openPage(url)
@@ -28,17 +24,9 @@ it('shows what runs: no message in the console, names for all controls, and redr
   expect(await page.evaluate('word.textContent')).toBe('Failing')
   const controls = await page.controls()
   for (const name of [
-    'status',
-    'StaticText Failing',
-    'combobox Part',
-    'button Redrive all',
-    'button Purge all',
-    'table Receivers',
-    'button Story of m1',
-    'button Redrive m1',
-    'button Purge m2',
-    'rowheader Story of m1',
-    'columnheader cause',
+    ...['status', 'StaticText Failing', 'combobox Part', 'button Redrive all', 'button Purge all'],
+    ...['table Receivers', 'button Story of m1', 'button Redrive m1', 'button Purge m2'],
+    ...['rowheader Story of m1', 'columnheader cause'],
   ])
     expect(controls).toContainEqual(expect.stringMatching(new RegExp(`^${name}`)))
   expect(controls.filter((one) => /^(button|combobox|table|image|dialog|rowheader) ?$/.test(one))).toEqual([])
