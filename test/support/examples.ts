@@ -214,10 +214,8 @@ export const checkExamples = async (
     fences.forEach(({ text }, at) => writeFileSync(`${paths[at]}.ts`, instrument(text)))
     const program = ts.createProgram([`${scratch}/show.d.ts`, ...paths.map((path) => `${path}.ts`)], {
       strict: true,
-      target: ts.ScriptTarget.ES2022,
-      lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      ...{ target: ts.ScriptTarget.ES2022, lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'] },
+      ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
       moduleDetection: ts.ModuleDetectionKind.Force,
       types: ['node'],
       skipLibCheck: true,
