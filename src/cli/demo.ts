@@ -177,12 +177,8 @@ export const demoCommand = async ({ output: form, seed, inspect }: OptionsOf<'de
   }
   const { stdin, stdout, stderr, env } = terminal.host
   const host: Host = { stdin, stdout, stderr, env, on, exit: (code) => terminal.host.exit(code) }
-  const release = onKeys(output === 'live' ? stdin : undefined, {
-    f: () => (state = 'broken'),
-    h: () => (state = 'healthy'),
-    q: stop,
-    '\u0003': stop,
-  })
+  const keys = { f: () => (state = 'broken'), h: () => (state = 'healthy'), q: stop, '\u0003': stop }
+  const release = onKeys(output === 'live' ? stdin : undefined, keys)
   if (release) err.line('Keys: f breaks both receivers, h heals them, q stops.\n')
   const { summary } = await forward(job, { ...terminal, host, out: { ...out, line } }).finally(async () => {
     release?.()

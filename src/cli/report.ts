@@ -91,9 +91,7 @@ const causesOf = (failure: Failure, url?: string): ReadonlyArray<ReportedCause> 
     case 'AllFailed':
       return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
     case 'NotAll':
-      return failure.verdicts.flatMap(({ sink, verdict }) =>
-        isLeft(verdict) ? causesOf(verdict.left, sink) : [],
-      )
+      return failure.verdicts.flatMap(({ sink, verdict: it }) => (isLeft(it) ? causesOf(it.left, sink) : []))
     case 'PartlyFailed': {
       const causes = failure.members.flatMap((each) => (isLeft(each) ? causesOf(each.left, url) : []))
       // Events of a batch mostly fail for the same cause; it is told once.

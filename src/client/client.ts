@@ -1,8 +1,4 @@
-/**
- * The client, as its users see it.
- *
- * @module
- */
+/** The client, as its users see it. @module */
 import type { Observable } from 'rxjs'
 import type { Either } from '../core/either.ts'
 import type { WaitOptions } from '../core/options.ts'

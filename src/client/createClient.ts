@@ -36,10 +36,7 @@ const COMMA = 1
 const DRAIN_TIMEOUT = 10_000
 
 /** Counted beside the messages: batches that were sent, each for an attempt, and their requests. */
-interface Sent {
-  batches: number
-  requests: number
-}
+type Sent = Record<'batches' | 'requests', number>
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = ({ requests, sink, timeout, layer }: ClientSettings, sent: Sent): Sink<SentBatch> => {

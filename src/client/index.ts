@@ -1,8 +1,6 @@
 /**
- * `headrace/client`: a client for one source, which sends calls in batches to a server that speaks the
- * public tracking convention.
- *
- * @module
+ * `headrace/client`: a client for one source, which sends calls in batches to a server that speaks the public
+ * tracking convention. @module
  */
 export type { Accepted } from '../core/outcome.ts'
 export type { WaitOptions } from '../core/options.ts'

@@ -1,8 +1,4 @@
-/**
- * A message: the encoded form of a call, which waits, is stored and is sent. Plain data.
- *
- * @module
- */
+/** A message: the encoded form of a call, which waits, is stored and is sent. Plain data. @module */
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord, type Fields } from '../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * The options of a client, and their checks.
- *
- * @module
- */
+/** The options of a client, and their checks. @module */
 import type { Type } from 'io-ts'
 import { isLeft, mapLeft } from '../core/either.ts'
 import { backgroundClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
@@ -186,11 +182,8 @@ const queueFaults = (options: Decoded<typeof clientShape>): ReadonlyArray<Fault>
   const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatchBytes`
   const faults: Fault[] = []
   if (maxMessageBytes + FRAME_BYTES > maxBatchBytes) faults.push({ path: 'maxMessageBytes', message: room })
-  if (maxHeldBytes(maxMessageBytes) > maxBytes)
-    faults.push({
-      path: 'maxBytes',
-      message: 'must have room for one message: twice maxMessageBytes and 256',
-    })
+  const one = 'must have room for one message: twice maxMessageBytes and 256'
+  if (maxHeldBytes(maxMessageBytes) > maxBytes) faults.push({ path: 'maxBytes', message: one })
   if (overflow === 'dropOldest' && options.outbox !== undefined)
     faults.push({ path: 'overflow', message: 'cannot be dropOldest with an outbox' })
   return faults

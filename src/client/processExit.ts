@@ -1,8 +1,4 @@
-/**
- * Promises of a client: of its calls, and for the process while it holds messages.
- *
- * @module
- */
+/** Promises of a client: of its calls, and for the process while it holds messages. @module */
 import { Subject, firstValueFrom, fromEvent, share, type Subscription } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
@@ -35,17 +31,15 @@ export const lifetime = (
   /** Resolves when nothing waits any more; undefined while nothing does. */
   let ended: Promise<unknown> | undefined
 
-  const begin = (): Promise<unknown> => {
-    exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
-    // One more turn has one more end: the listener of a host may send at this one.
-    if (drain !== undefined) nextTurn(constVoid)
-    return firstValueFrom(idle$, { defaultValue: undefined })
-  }
-
   return {
     /** A message was accepted. Each call gets the promise: a host may wait for each of its requests. */
     busy: (): void => {
-      ended ??= own(begin)
+      ended ??= own(() => {
+        exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
+        // One more turn has one more end: the listener of a host may send at this one.
+        if (drain !== undefined) nextTurn(constVoid)
+        return firstValueFrom(idle$, { defaultValue: undefined })
+      })
       if (waitUntil !== undefined) callSafely(waitUntil, ended, failed)
     },
     /** No message waits that will end. */

@@ -12,11 +12,9 @@ export interface MessageError {
   readonly reason?: string
 }
 
-const reply = (status: number, body: object, headers: Answer['headers'] = {}): Answer => ({
-  status,
-  headers: { 'Content-Type': 'application/json', ...headers },
-  body: JSON.stringify(body),
-})
+const reply = (status: number, body: object, more: Answer['headers'] = {}): Answer => {
+  return { status, headers: { 'Content-Type': 'application/json', ...more }, body: JSON.stringify(body) }
+}
 
 /** Refuses the whole request. The reason never contains the input. */
 export const reject = (status: number, reason: string, headers: Answer['headers'] = {}): Answer =>

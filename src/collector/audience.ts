@@ -138,11 +138,9 @@ const syncOperator = <I, S, V>(
   const next = (before: Sync<S, V>, given: I): Sync<S, V> => {
     if (!isIterable(given)) throw new TypeError(`${what}: a state ${shape}`)
     const state = copy(given)
-    const calls = changes(before.state, state).map(({ userId, value }): TraitCall<V> => ({
-      type: 'identify',
-      userId,
-      traits: { [trait]: value },
-    }))
+    const calls = changes(before.state, state).map(({ userId, value }): TraitCall<V> => {
+      return { type: 'identify', userId, traits: { [trait]: value } }
+    })
     return { trait, calls, state }
   }
   return scan(next, { trait, calls: [], state: copy(previous) })

@@ -9,23 +9,17 @@ import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type An
 type StartReading = (observer: Observer<unknown>) => Cancel
 
 /** All request bodies that are being received. */
-export interface BodyLimits {
-  /** A complete body, or the answer as soon as it is known. Rejects with what `start` throws. */
-  readonly read: (start: StartReading) => Promise<Either<Answer, Uint8Array>>
-  /** Calls `onCut` after the time that a body may take, or when the collector closes. */
-  readonly begin: (onCut: (answer: Answer) => void) => Cancel
-  /** Cuts all. */
-  readonly close: () => void
-}
+export type BodyLimits = ReturnType<typeof bodyLimits>
 
 /** The bytes that an empty chunk counts: a broken stream could have any number of them. */
 const EMPTY_CHUNK = 100
 
 /** Each body may take `timeout` milliseconds and have `maxBody` bytes, several together `maxBytes`. */
-export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBytes: number): BodyLimits => {
+export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBytes: number) => {
   const running = new Set<(answer: Answer) => void>()
   let total = 0
 
+  /** Calls `onCut` after the time that a body may take, or when the collector closes. */
   const begin = (onCut: (answer: Answer) => void): Cancel => {
     const end = (): void => {
       running.delete(cut)
@@ -42,8 +36,9 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
 
   return {
     begin,
-    read: (start) =>
-      new Promise((resolve) => {
+    /** A complete body, or the answer as soon as it is known. Rejects with what `start` throws. */
+    read: (start: StartReading) =>
+      new Promise<Either<Answer, Uint8Array>>((resolve) => {
         const body = byteBuffer()
         let counted = 0
         let isDone = false
@@ -60,10 +55,7 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
         const observer: Observer<unknown> = {
           next: (chunk) => {
             if (isDone) return
-            if (!isUint8Array(chunk)) {
-              finish(left(notBytes))
-              return
-            }
+            if (!isUint8Array(chunk)) return finish(left(notBytes))
             body.add(chunk)
             const bytes = chunk.length === 0 ? EMPTY_CHUNK : chunk.length
             counted += bytes
@@ -81,6 +73,7 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
           throw error
         }
       }),
-    close: () => [...running].forEach((cut) => cut(closing)),
+    /** Cuts all. */
+    close: (): void => [...running].forEach((cut) => cut(closing)),
   }
 }

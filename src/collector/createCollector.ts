@@ -7,7 +7,7 @@ import { lifecycle } from '../log/lifecycle.ts'
 import { authentication } from './authentication.ts'
 import { bodyLimits } from './bodyLimits.ts'
 import type { Collector, CollectorClosing, CollectorOptions } from './collector.ts'
-import type { CollectorStats, DestinationOutcome, SourceStats } from './collector.ts'
+import type { DestinationOutcome, SourceStats } from './collector.ts'
 import { ingester, type Source } from './ingest.ts'
 import { nodeMount, webMount } from './mounts.ts'
 import { batchOfOne } from './requestBody.ts'
@@ -117,19 +117,10 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     return updated
   }
 
-  const stats = (): CollectorStats => {
-    const statsOf = (own: ReadonlyArray<Source>): SourceStats => {
-      const received = own.reduce((sum, each) => sum + each.received, 0)
-      const accepted = own.reduce((sum, each) => sum + each.accepted, 0)
-      return { received, accepted, refused: received - accepted }
-    }
-    return {
-      ...statsOf([...known.values()]),
-      ...ingesting.counts(),
-      answers: Object.fromEntries(answers),
-      sources: Object.fromEntries([...sources].map(([id, source]) => [id, statsOf([source])])),
-      destinations: Object.fromEntries(targets.current().map((one) => [one.name, one.destination.stats()])),
-    }
+  const statsOf = (own: ReadonlyArray<Source>): SourceStats => {
+    const received = own.reduce((sum, each) => sum + each.received, 0)
+    const accepted = own.reduce((sum, each) => sum + each.accepted, 0)
+    return { received, accepted, refused: received - accepted }
   }
 
   return {
@@ -156,7 +147,13 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     enable: (name) => toggle(name, 'enable'),
     disable: (name) => toggle(name, 'disable'),
     outcomes$: outcomes.values$,
-    stats,
+    stats: () => ({
+      ...statsOf([...known.values()]),
+      ...ingesting.counts(),
+      answers: Object.fromEntries(answers),
+      sources: Object.fromEntries([...sources].map(([id, source]) => [id, statsOf([source])])),
+      destinations: Object.fromEntries(targets.current().map((one) => [one.name, one.destination.stats()])),
+    }),
     idle: targets.idle,
     update: (given) => own(update, given),
     dead: (name) => destinationOf(name)?.dead,

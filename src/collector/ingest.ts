@@ -249,12 +249,9 @@ export const ingester = (
   let unrouted = 0
   let deletions = 0
 
-  const routedTo = (all: Source['targets'], index: number, { event, payload }: Encoded): Routed => ({
-    index,
-    payload,
-    targets: targetsOf(all, event),
-    failure: undefined,
-  })
+  const routedTo = (all: Source['targets'], index: number, { event, payload }: Encoded): Routed => {
+    return { index, payload, targets: targetsOf(all, event), failure: undefined }
+  }
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     report({ _tag: 'NotAccepted', refusal })
     return left(refusal)

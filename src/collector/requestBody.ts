@@ -27,14 +27,9 @@ export interface IncomingBatch {
 }
 
 /** One message. By default it comes from code. */
-export const batchOfOne = (message: unknown, type?: Kind, owned = false, size = NaN): IncomingBatch => ({
-  messages: [message],
-  type,
-  context: undefined,
-  integrations: undefined,
-  owned,
-  size,
-})
+export const batchOfOne = (message: unknown, type?: Kind, owned = false, size = NaN): IncomingBatch => {
+  return { messages: [message], type, context: undefined, integrations: undefined, owned, size }
+}
 
 /** Bytes of the shortest valid message, with a comma: `{"type":"page","userId":"u"}`. */
 const SHORTEST = 29

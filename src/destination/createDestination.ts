@@ -1,4 +1,4 @@
-import { isLeft, left, right, type Either } from '../core/either.ts'
+import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { inTime } from '../core/clock.ts'
 import { messageOf, refused } from '../core/failure.ts'
@@ -90,7 +90,7 @@ export const openDestination = (
   makeReceivers: () => Receivers,
   initiallyEnabled: boolean,
   options: CheckedOptions,
-  onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
+  onOutcome: (outcome: Outcome<Payload<Event>>) => void = constVoid,
 ): OpenDestination => {
   const { clock, random, retry, timeout, maxInFlight, maxCount, maxBytes, orderBy, name: from } = options
   const urls = urlCounters()
@@ -133,17 +133,10 @@ export const openDestination = (
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
   const work = relay<Payload<Event>>({
-    retry,
-    clock,
-    random,
-    sink,
-    outbox,
+    ...{ sink, outbox, retry, clock, random, name: from, onEvent, tellsAge: true },
     shape: one(maxInFlight, closedUntil),
-    name: from,
-    onEvent,
     // The counts of each URL and `attempts$` listen to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
-    tellsAge: true,
     ended: (outcome) => {
       room.freed()
       onOutcome(outcome)
@@ -170,7 +163,7 @@ export const openDestination = (
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     refusedCount++
     if (refusal._tag === 'Full') room.refused(occupancy().waiting)
-    callSafely(tellRefusal, refusal, () => undefined)
+    callSafely(tellRefusal, refusal, constVoid)
     return left(refusal)
   }
   const tellRefusal = (refusal: Refusal): void => {
@@ -270,9 +263,7 @@ export const openDestination = (
     },
     redrive: (matches = () => true) => work.redrive(matches),
     close,
-    [Symbol.asyncDispose]: async () => {
-      await close()
-    },
+    [Symbol.asyncDispose]: () => close().then(constVoid),
   }
 }
 

@@ -1,8 +1,4 @@
-/**
- * The webhook destination, published as `headrace/destination`.
- *
- * @module
- */
+/** The webhook destination, published as `headrace/destination`. @module */
 export { OutboxError, type StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
 export type { WaitOptions } from '../core/options.ts'

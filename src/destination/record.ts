@@ -1,10 +1,8 @@
 /**
  * An event, encoded once: as the payload of a request, and as the text in a store. That text is the body of
  * the request, after a line with the data that is not in the body. Secrets and signatures are never stored.
- *
  * @module
  */
-
 import * as t from 'io-ts'
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { ignoreRejection } from '../core/awaitable.ts'

@@ -1,10 +1,7 @@
 /**
  * Settings and options of a webhook destination: decoded from unknown input, with all faults, before anything
- * runs.
- *
- * @module
+ * runs. @module
  */
-
 import * as t from 'io-ts'
 import { map, mapLeft, type Either } from '../core/either.ts'
 import { systemClock, systemRandom, type Random } from '../core/clock.ts'

@@ -48,12 +48,7 @@ export const isSameSecret = (a: AnySecret, b: AnySecret): boolean => {
  */
 export const webhooksOf = (options: SharedOptions) => {
   const { egress, dispatcher, statuses, messageIdHeader, layer, timeout } = options
-  let known: ReadonlyArray<{
-    text: string
-    secret: SecretSource | undefined
-    standard: AnySecret
-    hook: Hook
-  }> = []
+  let known: Array<{ text: string; secret: SecretSource | undefined; standard: AnySecret; hook: Hook }> = []
   return (settings: Settings): ReadonlyArray<Hook> => {
     const { webhooks, sharedSecret, standardSecret: shared } = settings
     const faults = messageIdHeader === undefined ? [] : ownHeaderFaults(settings, messageIdHeader)

@@ -1,5 +1,6 @@
 import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import { constVoid } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { isIP, type Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
@@ -96,7 +97,7 @@ export const dialer = (
     const reason = guard.host(host)
     if (reason !== undefined) {
       done(blockedAddress(reason), null)
-      return () => undefined
+      return constVoid
     }
     const socket = holds ? open() : unheld(open())
     const cancelTimer = clock.schedule(timeout, () => fail(notConnected()))
@@ -111,11 +112,8 @@ export const dialer = (
     }
     const abort = (): void => {
       cancelTimer()
-      socket.off(connected, ready)
-      socket.off('error', fail)
       // A socket may still fail while it closes: without a listener Node would end the process.
-      socket.on('error', () => undefined)
-      socket.destroy()
+      socket.off(connected, ready).off('error', fail).on('error', constVoid).destroy()
     }
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
     socket.once(connected, ready).once('error', fail)

@@ -68,23 +68,14 @@ export interface Guard {
 
 /** Where clouds serve metadata, beside the link-local range. */
 const METADATA = blocksOf(
-  '100.100.100.200/32',
-  '168.63.129.16/32',
-  '192.0.0.192/32',
+  ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
   // AWS, Google, Scaleway, Oracle, Akamai.
-  'fd00:ec2::/32',
-  'fd20:ce::/32',
-  'fd00:42::42/128',
-  'fd00:c1::/32',
-  'fd00:a9fe:a9fe::/48',
+  ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128', 'fd00:c1::/32', 'fd00:a9fe:a9fe::/48'],
 )
 
 const METADATA_NAMES: ReadonlyArray<string> = [
-  'metadata.google.internal',
-  'metadata.goog',
-  'instance-data.ec2.internal',
-  'metadata.tencentyun.com',
-  'metadata.platformequinix.com',
+  ...['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal'],
+  ...['metadata.tencentyun.com', 'metadata.platformequinix.com'],
 ]
 
 const GLOBAL_IPV6 = blocksOf('2000::/3')
@@ -108,10 +99,8 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
 const plainHost = (host: string): string => {
   let end = host.length
   while (host[end - 1] === '.') end--
-  return host
-    .slice(0, end)
-    .replace(/^\[|\]$/g, '')
-    .toLowerCase()
+  const name = host.slice(0, end).toLowerCase()
+  return name.replace(/^\[|\]$/g, '')
 }
 
 /** As `net.isIP`, which takes milliseconds to load. */

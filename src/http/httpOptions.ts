@@ -49,17 +49,8 @@ const HEADER_VALUE = /^([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** These belong to the request itself. */
 const RESERVED: ReadonlySet<string> = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-  'x-signature',
+  ...['connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'host', 'keep-alive'],
+  ...['transfer-encoding', 'upgrade', 'user-agent', 'x-signature'],
 ])
 
 /** The fault of a header name. Names in `taken` cannot be set either. */

@@ -251,36 +251,6 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
   const listener: Inspector['listener'] = (request, response) =>
     void respond(request, response).catch(() => response.destroy())
 
-  const listen: Inspector['listen'] = (options = {}) => {
-    const { port } = checkOptions('options of listen', listenOptions, options)
-    if (closed) return Promise.reject(new Error(IS_CLOSED))
-    const server = createServer((request, response) => {
-      const at = String(request.socket.localPort)
-      if (HOSTS.some((name) => request.headers.host === `${name}:${at}`)) listener(request, response)
-      else response.writeHead(421, SAFE).end('the request is for another host')
-    })
-    server.on('connection', (socket) => socket.unref()).unref()
-    const end = (): Promise<void> =>
-      new Promise((resolve) => {
-        open.delete(end)
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
-    return new Promise((resolve, reject) => {
-      server.once('error', (error) => {
-        const why = `port ${String(port)} at 127.0.0.1 cannot be used (${codeOf(error)})`
-        reject(new Error(`${why}: give another, or 0 for any free one`, { cause: error }))
-      })
-      server.listen(port, '127.0.0.1', () => {
-        if (closed) return resolve(end().then(() => Promise.reject(new Error(IS_CLOSED))))
-        open.add(end)
-        // It listens on a port, so this is no path of a pipe.
-        const { port: bound } = server.address() as AddressInfo
-        resolve({ url: `http://127.0.0.1:${String(bound)}/#t=${token}`, close: end })
-      })
-    })
-  }
-
   const close = async (): Promise<void> => {
     update()
     closed = true
@@ -293,7 +263,35 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     fetch,
     listener,
     token,
-    listen,
+    listen: (options = {}) => {
+      const { port } = checkOptions('options of listen', listenOptions, options)
+      if (closed) return Promise.reject(new Error(IS_CLOSED))
+      const server = createServer((request, response) => {
+        const at = String(request.socket.localPort)
+        if (HOSTS.some((name) => request.headers.host === `${name}:${at}`)) listener(request, response)
+        else response.writeHead(421, SAFE).end('the request is for another host')
+      })
+      server.on('connection', (socket) => socket.unref()).unref()
+      const end = (): Promise<void> =>
+        new Promise((resolve) => {
+          open.delete(end)
+          server.close(() => resolve())
+          server.closeAllConnections()
+        })
+      return new Promise((resolve, reject) => {
+        server.once('error', (error) => {
+          const why = `port ${String(port)} at 127.0.0.1 cannot be used (${codeOf(error)})`
+          reject(new Error(`${why}: give another, or 0 for any free one`, { cause: error }))
+        })
+        server.listen(port, '127.0.0.1', () => {
+          if (closed) return resolve(end().then(() => Promise.reject(new Error(IS_CLOSED))))
+          open.add(end)
+          // It listens on a port, so this is no path of a pipe.
+          const { port: bound } = server.address() as AddressInfo
+          resolve({ url: `http://127.0.0.1:${String(bound)}/#t=${token}`, close: end })
+        })
+      })
+    },
     explain: (id) => {
       const lines = all.flatMap(({ history, name }) => {
         const known = history(id)

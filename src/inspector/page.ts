@@ -1,8 +1,6 @@
 /**
  * The page, as it is sent: no framework, nothing of another host. Data goes in as text only. The policy of
- * the page names the digests of its script and its style.
- *
- * @module
+ * the page names the digests of its script and its style. @module
  */
 const text = `<!doctype html><html lang="en"><meta charset="utf-8"><title>headrace inspector</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">

@@ -1,8 +1,6 @@
 /**
  * A bounded memory of what one part told: histories of events, counts for each second, its receivers. The
- * oldest goes first.
- *
- * @module
+ * oldest goes first. @module
  */
 import { isLeft } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'

@@ -63,16 +63,15 @@ const textOf = ({ kind, amount, about, why }: StoryStep): string => {
       return [`${about.toLowerCase()} after ${counted(amount, 'attempt')}`, why || []].flat().join(': ')
   }
 }
-const shown = (step: StoryStep) => ({
-  at: step.at,
-  kind: step.kind === 'held' ? ('waits' as const) : step.kind,
-  text: textOf(step),
-})
+const shown = (step: StoryStep) => {
+  const { at, kind } = step
+  return { at, kind: kind === 'held' ? ('waits' as const) : kind, text: textOf(step) }
+}
 
 /** The facts of an event, without its steps. */
-const factsOf = ({ id, type, bytes, at, requests, state, due }: History) => ({
-  ...{ id, type, bytes, at, requests, state, due },
-})
+const factsOf = ({ id, type, bytes, at, requests, state, due }: History) => {
+  return { id, type, bytes, at, requests, state, due }
+}
 
 /** The facts of an event, and its last step. */
 export const showEvent = (history: History) => {

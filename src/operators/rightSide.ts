@@ -19,12 +19,17 @@ import { publishAsClosed } from '../log/listeners.ts'
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
 type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
 
-const functionOf = <F extends (...given: never[]) => unknown>(operator: string, given: F): F =>
-  checkOptions(`argument of ${operator}`, func<F>(), given)
+const assertFunction = (operator: string, given: unknown): unknown =>
+  checkOptions(`argument of ${operator}`, func(), given)
 
-const overRight =
-  <A, B, More>(operator: string, change: (item: A) => Either<More, B>): OnRight<A, B, More | Threw> =>
-  (source) =>
+/** `given` is the function of the host, which `change` calls. */
+const overRight = <A, B, More>(
+  operator: string,
+  given: unknown,
+  change: (item: A) => Either<More, B>,
+): OnRight<A, B, More | Threw> => {
+  assertFunction(operator, given)
+  return (source) =>
     source.pipe(
       map((each) => {
         assertEither(operator, each)
@@ -36,6 +41,7 @@ const overRight =
         }
       }),
     )
+}
 
 /**
  * Makes a stream of plain values a stream of `Either`, with every value on the right side.
@@ -66,10 +72,8 @@ export const lift = <A>(): OperatorFunction<A, Either<never, A>> => map((item) =
  * // => { _tag: 'Right', right: 10 }
  * // => { _tag: 'Right', right: 20 }
  */
-export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => {
-  const f = functionOf('mapRight', change)
-  return overRight('mapRight', (item) => right(notEither(notPromise(f(item)))))
-}
+export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> =>
+  overRight('mapRight', change, (item) => right(notEither(notPromise(change(item)))))
 
 /**
  * Changes each item, or ends it: the function answers an `Either`.
@@ -90,14 +94,12 @@ export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => 
  * // => { _tag: 'Right', right: 2 }
  * // => { _tag: 'Left', left: '5 is odd' }
  */
-export const flatMapRight = <A, B, L>(change: (item: A) => Either<L, B>): OnRight<A, B, L | Threw> => {
-  const f = functionOf('flatMapRight', change)
-  return overRight('flatMapRight', (item) => {
-    const answer = notPromise(f(item))
+export const flatMapRight = <A, B, L>(change: (item: A) => Either<L, B>): OnRight<A, B, L | Threw> =>
+  overRight('flatMapRight', change, (item) => {
+    const answer = notPromise(change(item))
     if (isEither(answer)) return answer
     throw new UnfitAnswer(`answered ${kindOf(answer)}: answer left(…) or right(…)`)
   })
-}
 
 /** The type of `filterRight`. */
 export interface FilterRight {
@@ -121,11 +123,10 @@ export interface FilterRight {
  * // => { _tag: 'Left', left: { _tag: 'Skipped', item: 1 } }
  * // => { _tag: 'Right', right: 2 }
  */
-export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) => {
-  const f = functionOf('filterRight', isWanted)
-  const judge = (item: A) => (notPromise(f(item)) ? right(item) : left(skipped(item)))
-  return overRight<A, A, Skipped<A>>('filterRight', judge)
-}
+export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) =>
+  overRight<A, A, Skipped<A>>('filterRight', isWanted, (item) =>
+    notPromise(isWanted(item)) ? right(item) : left(skipped(item)),
+  )
 
 /**
  * Calls a function with each item, and passes the item.
@@ -139,13 +140,11 @@ export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) => {
  *
  * of('a').pipe(lift(), tapRight((item) => console.log(item))).subscribe() // => a
  */
-export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> => {
-  const f = functionOf('tapRight', look)
-  return overRight('tapRight', (item) => {
-    notPromise(f(item))
+export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> =>
+  overRight('tapRight', look, (item) => {
+    notPromise(look(item))
     return right(item)
   })
-}
 
 /**
  * Makes several items of each: the function answers an array. An item without parts comes out as `Skipped`.
@@ -162,9 +161,8 @@ export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> =>
  * // => { _tag: 'Right', right: 'b' }
  */
 export const splitRight = <A, B>(split: (item: A) => ReadonlyArray<B>): OnRight<A, B, Skipped<A> | Threw> => {
-  const f = functionOf('splitRight', split)
-  const partsOf = overRight<A, ReadonlyArray<B>, Skipped<A>>('splitRight', (item) => {
-    const parts = notPromise(f(item))
+  const partsOf = overRight<A, ReadonlyArray<B>, Skipped<A>>('splitRight', split, (item) => {
+    const parts = notPromise(split(item))
     if (!Array.isArray(parts)) throw new UnfitAnswer(`answered ${kindOf(parts)}: answer an array`)
     // A copy has no holes, and a getter that throws costs its item only.
     return parts.length > 0 ? right(Array.from<B>(parts)) : left(skipped(item))
@@ -210,7 +208,7 @@ export const enrich = <A, B>(
   change: (item: A, context: { readonly signal: AbortSignal }) => PromiseLike<B>,
   options: EnrichOptions = {},
 ): OnRight<A, B, Threw> => {
-  const f = functionOf('enrich', change)
+  assertFunction('enrich', change)
   const { concurrency } = checkOptions('options of enrich', enrichOptions, options)
   return <L>(source: EitherSource<L, A>) =>
     new Observable<Either<L | Threw, B>>((subscriber) => {
@@ -223,7 +221,7 @@ export const enrich = <A, B>(
       const run = async (each: Either<L, A>): Promise<Either<L | Threw, B>> => {
         if (each._tag === 'Left') return each
         try {
-          return carry(each, right(notEither(await f(each.right, { signal: controller.signal }))))
+          return carry(each, right(notEither(await change(each.right, { signal: controller.signal }))))
         } catch (error) {
           return carry(each, left(threw(each.right, 'enrich', error)))
         }

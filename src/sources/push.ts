@@ -171,23 +171,6 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     serveReaders()
   }
 
-  const iterator: AsyncIterator<T, undefined, undefined> = {
-    next: () =>
-      new Promise((resolve) => {
-        readers.push(resolve)
-        serveReaders()
-        room.freed()
-      }),
-    return: () => {
-      const rest = held.drain()
-      bytes = 0
-      counts.abandoned += rest.length
-      end()
-      for (const { item } of rest) report(abandoned(item, 0, undefined))
-      return Promise.resolve(DONE)
-    },
-  }
-
   return {
     offer,
     ready: room.ready,
@@ -196,7 +179,22 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     [Symbol.asyncIterator]: () => {
       if (wasRead) throw new Error('a push source is read once: share the items that come out of it')
       wasRead = true
-      return iterator
+      return {
+        next: () =>
+          new Promise((resolve) => {
+            readers.push(resolve)
+            serveReaders()
+            room.freed()
+          }),
+        return: () => {
+          const rest = held.drain()
+          bytes = 0
+          counts.abandoned += rest.length
+          end()
+          for (const { item } of rest) report(abandoned(item, 0, undefined))
+          return Promise.resolve(DONE)
+        },
+      }
     },
   }
 }

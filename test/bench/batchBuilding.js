@@ -53,11 +53,10 @@ const byPlainLoop = ({ size }) => {
 const byBatch = (maxCount) => (given) => {
   const inputs = calls(given.size).map((call) => right(call))
   return (units) => {
-    const events = new Observable((subscriber) => {
+    const batches = new Observable((subscriber) => {
       for (let i = 0; i < units; i++) subscriber.next(inputs[i % inputs.length])
       subscriber.complete()
-    })
-    const batches = events.pipe(encode(itself), batch({ maxBytes: MOST_BYTES, maxCount, maxDelay: Infinity }))
+    }).pipe(encode(itself), batch({ maxBytes: MOST_BYTES, maxCount, maxDelay: Infinity }))
     batches.subscribe((each) => {
       const { length } = bytesOf(each.right, 0)
       if (length !== each.right.byteLength) throw new Error('a batch has not the bytes that it says')

@@ -17,14 +17,8 @@ export const cases = Object.fromEntries(Object.keys(senders).map((name) => [name
 
 const againstLimit = (size, most) => ({
   what: `${size} a batch: `,
-  cases: [LIMIT, OURS],
-  given: { size },
-  ports: 1,
-  requests: 1 / size,
-  units: 2 * paceOf(OURS, size),
-  rounds: 60,
-  warmUp: 10,
-  limits: { [OURS]: most },
+  ...{ cases: [LIMIT, OURS], given: { size }, ports: 1, requests: 1 / size, units: 2 * paceOf(OURS, size) },
+  ...{ rounds: 60, warmUp: 10, limits: { [OURS]: most } },
 })
 
 /**

@@ -50,10 +50,9 @@ const headers = { Authorization, 'Content-Encoding': 'gzip' }
 
 /** A collector whose events are delivered at once. */
 const opened = () => {
-  const discarding = sink('Own', () => Promise.resolve())
   const settings = {
     sources: [{ id: 'web', writeKey: 'wk' }],
-    destinations: [{ name: 'Own', sources: ['web'], sink: discarding }],
+    destinations: [{ name: 'Own', sources: ['web'], sink: sink('Own', () => Promise.resolve()) }],
   }
   return createCollector(settings, { logger: false })
 }

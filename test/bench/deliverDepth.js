@@ -82,8 +82,7 @@ const kinds = {
       clock.tick(MINUTE)
       setImmediate(passTime)
     }
-    const operator = deliver(sink, { outbox, retry: exponential({ base: MINUTE }), clock })
-    return through(depth, operator, () => {
+    return through(depth, deliver(sink, { outbox, retry: exponential({ base: MINUTE }), clock }), () => {
       letGo()
       setImmediate(passTime)
     })

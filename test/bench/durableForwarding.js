@@ -9,8 +9,7 @@ import { inBursts, senders } from './senders.js'
 const IN_FLIGHT = 64
 
 const byLmdb = ({ url, folder }) => {
-  const lmdb = createRequire(import.meta.url)('lmdb')
-  const env = lmdb.open(join(folder, 'bare'), { overlappingSync: false })
+  const env = createRequire(import.meta.url)('lmdb').open(join(folder, 'bare'), { overlappingSync: false })
   const items = env.openDB('items', { encoding: 'string' })
   const send = byPool(url)
   let number = 0

@@ -36,8 +36,7 @@ export const byPool = (url) => {
   const pool = poolTo(url)
   const { pathname: path } = new URL(url)
   return async (body) => {
-    const answer = await pool.request({ path, method: 'POST', headers: headersOf(body), body })
-    await answer.body.dump()
+    await (await pool.request({ path, method: 'POST', headers: headersOf(body), body })).body.dump()
   }
 }
 

@@ -17,8 +17,7 @@ export const cases = {
   'headrace, destination.send': ({ url }) => byDestination(url, IN_FLIGHT),
   'node fetch': ({ url }) =>
     byPromise(IN_FLIGHT, async (body) => {
-      const answer = await fetch(url, { method: 'POST', headers: headersOf(body), body })
-      await answer.text()
+      await (await fetch(url, { method: 'POST', headers: headersOf(body), body })).text()
     }),
   'axios, keep-alive agent': ({ url }) =>
     byPromise(IN_FLIGHT, (body) => axios.post(url, body, { headers: headersOf(body), httpAgent: agent })),

@@ -31,8 +31,7 @@ const byHand = async ({ url, size, connections = 4 }) => {
   const post = async () => {
     const body = `{"batch":[${texts.join(',')}],"sentAt":"${new Date().toISOString()}"}`
     texts = []
-    const answer = await pool.request({ path, method: 'POST', headers, body })
-    await answer.body.dump()
+    await (await pool.request({ path, method: 'POST', headers, body })).body.dump()
   }
   return {
     track: (call) => {

@@ -93,11 +93,8 @@ export const plans = [
       'traces, all sampled': 'an SDK, no hooks',
     },
     limits: {
-      'an idle layer': 1.05,
-      metrics: 1.05,
-      'traces and metrics without an SDK': 1.05,
-      'traces, not sampled': 1.05,
-      'traces, all sampled': 1.6,
+      ...{ 'an idle layer': 1.05, metrics: 1.05, 'traces and metrics without an SDK': 1.05 },
+      ...{ 'traces, not sampled': 1.05, 'traces, all sampled': 1.6 },
     },
   },
 ]

@@ -13,9 +13,8 @@ const tracks = (count: number): string => Array.from({ length: count }, (_, at) 
 
 it('posts batches of the size that was asked for, in order, with the key, and accounts for them', async () => {
   const receiver = await receiverOf()
-  const input = `${tracks(7)}oops\n`
   const args = ['batch', '--endpoint', receiver.url, ...key, '--flush-at', '3']
-  const { code, stdout, stderr } = await headrace(args, { env, input })
+  const { code, stdout, stderr } = await headrace(args, { env, input: `${tracks(7)}oops\n` })
   expect(membersOf(receiver)).toEqual([['e0', 'e1', 'e2'], ['e3', 'e4', 'e5'], ['e6']])
   expect(receiver.received.map(({ path, headers }) => [path, headers['authorization']])).toEqual(
     Array.from({ length: 3 }, () => ['/v1/batch', `Basic ${Buffer.from('wk-1:').toString('base64')}`]),

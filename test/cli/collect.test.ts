@@ -93,8 +93,7 @@ test.each(['SIGINT', 'SIGHUP'] as const)(
     await complains(/Stopping: 1 waiting/)
     signal(name)
     const { code, stderr } = await ended
-    expect(stderr).toContain('hooks: accepted 1 · waiting 1')
-    expect([code, exits]).toEqual([7, [7]])
+    expect([stderr, code, exits]).toEqual([expect.stringContaining('hooks: accepted 1 · waiting 1'), 7, [7]])
   },
 )
 

@@ -39,9 +39,8 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   expect([await found('--reason', 'rejected'), await found('--reason', 'status')]).toEqual([2, 2])
   expect([await found('--reason', 'expired'), await found('--since', '2999-01-01T00:00:00Z')]).toEqual([0, 0])
 
-  const shown = await dead(path, 'show', '1')
   const first = { id: '1', causes: [{ status: 410 }], call: { event: 'Sold' } }
-  expect(JSON.parse(shown.stdout)).toMatchObject(first)
+  expect(JSON.parse((await dead(path, 'show', '1')).stdout)).toMatchObject(first)
   const none = 'its number is in the first column of headrace dead ls\n'
   for (const [action = '', ...args] of [['show'], ['redrive'], ['purge', '--yes']])
     expect(await dead(path, action, 'm1', ...args)).toMatchObject({
@@ -83,9 +82,8 @@ it('shows each dead message of a client, and the next client sends what was put 
   const ls = await dead(path, 'ls')
   expect(ls.stdout).toMatch(/rejected .* track {4}m1 .*401/)
   expect(ls.stdout).toMatch(/rejected .* identify m2 .*401/)
-  const shown = recordsOf((await dead(path, 'show', '1', '--output', 'json')).stdout)
   const call = { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } }
-  expect(shown).toMatchObject([{ call }])
+  expect(recordsOf((await dead(path, 'show', '1', '--output', 'json')).stdout)).toMatchObject([{ call }])
   const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
   expect(put.stderr).toMatch(/^headrace: start the process that has this folder/)
 

@@ -40,12 +40,8 @@ const running = async (
 
 it('accounts for each of a thousand lines, whatever becomes of it', async () => {
   const kinds = {
-    delivered: track('200'),
-    rejected: track('404'),
-    expired: track('503'),
-    refused: 'oops\n',
-    invalid: track('200', { userId: 7 }),
-    blank: ' \n',
+    ...{ delivered: track('200'), rejected: track('404'), expired: track('503') },
+    ...{ refused: 'oops\n', invalid: track('200', { userId: 7 }), blank: ' \n' },
   }
   const names = Object.keys(kinds) as ReadonlyArray<keyof typeof kinds>
   const drawn = fc.sample(fc.constantFrom(...names), 1_000)

@@ -57,8 +57,7 @@ it('knows a mark of another file, and of one that has changed', async () => {
 it('writes a mark as text and reads it back', () => {
   const inode = fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String)
   const numbers = { line: fc.nat(), offset: fc.maxSafeNat(), checksum: fc.nat() }
-  const mark = fc.record({ ...numbers, inode, isEnd: fc.boolean() })
-  forAll(mark, (each) => {
+  forAll(fc.record({ ...numbers, inode, isEnd: fc.boolean() }), (each) => {
     expect(markFromText(markToText(each))).toEqual(each)
   })
   for (const text of ['', '1 2 3', 'all:1:2', '1 2 3 4 5']) expect(markFromText(text)).toBeUndefined()

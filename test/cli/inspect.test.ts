@@ -46,13 +46,12 @@ it('2: the token or the link is wrong, or it is no inspector', async () => {
   const { url } = await receiverOf(() => ({ do: 'silence' }))
   const { link } = await inspected(url)
   const other = await served((_, response) => response.end('no\n'))
-  const faults: ReadonlyArray<readonly [string, string]> = [
+  for (const [L, sentence] of [
     [`${link}x`, 'the token is wrong: each run has another'],
     ['http://127.0.0.1:9/', 'names a variable without a link'],
     ['', 'names a variable of the environment that is empty'],
     [`${other}#t=x`, `${new URL(other).host} is no inspector`],
-  ]
-  for (const [L, sentence] of faults)
+  ] as const)
     for (const command of [['top'], ['explain', 'A']])
       expect(await headrace([...command, '--inspect-env', 'L'], { env: { L } })).toMatchObject({
         ...{ code: 2, stdout: '' },
@@ -66,9 +65,8 @@ it('2: the port is in use, and nothing is sent', async () => {
   const { code, stderr } = await headrace(['send', '--to', url, `--inspect=${port}`], { input: track('A') })
   expect([code, received.length]).toEqual([2, 0])
   expect(stderr).toContain(`headrace send: --inspect: port ${port} at 127.0.0.1 cannot be used (EADDRINUSE)`)
-  const bad = await headrace(['demo', '--inspect=x'])
   const sentence = 'headrace demo: --inspect must be a whole number from 0 to 65535\n'
-  expect(bad).toMatchObject({ code: 2, stderr: sentence })
+  expect(await headrace(['demo', '--inspect=x'])).toMatchObject({ code: 2, stderr: sentence })
   const apart = await headrace(['collect', '--inspect', '8000'])
   expect([apart.code, apart.stderr]).toEqual([2, expect.stringContaining('write --inspect=8000; see')])
   expect((await headrace(['send', '--help'])).stdout).toContain(' --inspect[=PORT] ')

@@ -2,17 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { signatureOf } from '../../src/signing/secret.ts'
 import { runCommand } from '../../src/cli/program.ts'
-import {
-  collected,
-  headrace,
-  linesOf,
-  receiverOf,
-  recordsOf,
-  scratch,
-  screenOf,
-  served,
-  start,
-} from './inProcess.ts'
+import { collected, headrace, linesOf, receiverOf, recordsOf } from './inProcess.ts'
+import { scratch, screenOf, served, start } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
 const body = '{"type":"track","messageId":"m1"}'
@@ -31,13 +22,12 @@ const opened = async (args: ReadonlyArray<string>) => {
 
 it('verifies, prints, and ends after a number of requests', async () => {
   const { ended, post } = await opened(['--secret-env', 'SECRET', '--once', '4'])
-  const statuses = [
+  expect([
     await post('/hook?token=hunter2', body, signatureOf(env.SECRET, body)),
     await post('/hook', body),
     await post('/hook', body, signatureOf('wrong horse', body)),
     await post('/hook', JSON.stringify(JSON.parse(body), null, 2), signatureOf(env.SECRET, body)),
-  ]
-  expect(statuses).toEqual([200, 401, 401, 401])
+  ]).toEqual([200, 401, 401, 401])
   const { code, stdout, stderr } = await ended
   expect(linesOf(stdout).slice(1)).toEqual([
     'authentic     POST /hook  track m1  33 bytes  answered 200',
@@ -112,10 +102,7 @@ it('1, and no answer: what it takes cannot be written', async () => {
   expect([bad.code, bad.stderr]).toEqual([2, expect.stringMatching(/--out '.*x' cannot be written: no such/)])
 })
 
-it('takes only POST', async () => {
-  const { url } = await opened([])
-  expect((await fetch(url)).status).toBe(405)
-})
+it('takes only POST', async () => expect((await fetch((await opened([])).url)).status).toBe(405))
 
 it('cannot have a port that is taken', async () => {
   const { url } = await opened([])

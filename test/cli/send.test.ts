@@ -92,7 +92,7 @@ test('secrets, header values and queries appear nowhere', async () => {
   const env = { SECRET: 'hunter2-secret' }
   const secrets = ['--secret-env', 'SECRET', '--header', 'Authorization: hunter2-header', '--dead', dead]
   const input = `{"password":"hunter2-event\n${A}${BAD}`
-  const commands: ReadonlyArray<[code: number, ...args: ReadonlyArray<string>]> = [
+  for (const [code, ...args] of [
     [3, 'send', '--to', `${url}?token=hunter2-query`, ...secrets],
     [3, 'send', '--to', `${url}?token=hunter2-query`, ...secrets, '--output', 'json'],
     [5, 'send', '--to', `${NOWHERE}?hunter2-query`, ...once, ...secrets],
@@ -103,8 +103,7 @@ test('secrets, header values and queries appear nowhere', async () => {
     [2, 'send', '--to', url, '-shunter2-flag'],
     [2, 'send', '--to', url, '--header'],
     [1, 'verify', '--secret-env', 'SECRET', '--signature', 'hunter2-signature'],
-  ]
-  for (const [code, ...args] of commands) {
+  ] as const) {
     const ended = await headrace(args, { env, input })
     expect(ended.stdout + ended.stderr).not.toContain('hunter2')
     expect(ended.code).toBe(code)
@@ -125,8 +124,7 @@ describe('--dead', () => {
     expect(first.code).toBe(5)
     expect(first.stderr).toContain(`headrace: 2 not delivered, now in ${dead}, which can be sent again\n`)
     const reason = `expired: ${REFUSED_CONNECTION}`
-    const kept = [event, alias].map((each) => ({ ...each, reason }))
-    expect(recordsOf(readFileSync(dead, 'utf8'))).toEqual(kept)
+    expect(recordsOf(readFileSync(dead, 'utf8'))).toEqual([event, alias].map((each) => ({ ...each, reason })))
 
     const receiver = await receiverOf()
     expect((await headrace(['send', dead, '--to', receiver.url])).code).toBe(0)
@@ -151,13 +149,12 @@ describe('--dead', () => {
     const folder = scratch()
     writeFileSync(`${folder}/events`, A)
     const { url, received } = await picky()
-    const sentences: ReadonlyArray<readonly [path: string, RegExp]> = [
+    for (const [path, sentence] of [
       [`${folder}/events`, /--dead is the input file: give another, or/],
       [folder, /--dead '.*' is a folder: name a file/],
       [`${folder}/no/dead`, /--dead '.*' cannot be written: no such file or directory/],
       ['', /--dead must not be empty/],
-    ]
-    for (const [path, sentence] of sentences) {
+    ] as const) {
       const { code, stderr } = await headrace(['send', `${folder}/events`, '--to', url, '--dead', path])
       expect(stderr).toMatch(sentence)
       expect(code).toBe(2)

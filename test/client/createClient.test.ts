@@ -19,13 +19,12 @@ const watchRejections = (): ReadonlyArray<unknown> => {
 
 describe('functions of the host that throw', () => {
   const failing = { debug: fail, info: fail, warn: fail, error: fail }
-  const cases: ReadonlyArray<readonly [string, ClientOptions, string | undefined]> = [
+  it.each<readonly [string, ClientOptions, string | undefined]>([
     ['waitUntil', { waitUntil: fail }, 'waitUntil'],
     ['waitUntil that rejects', { waitUntil: anything(rejects) }, 'waitUntil'],
     ['logger', { logger: failing }, undefined],
     ['logger that rejects', { logger: anything({ ...failing, warn: rejects }) }, undefined],
-  ]
-  it.each(cases)('%s', async (_, options, where) => {
+  ])('%s', async (_, options, where) => {
     const rejections = watchRejections()
     const { client, clock, outcomes, defects } = open({ size: 2, ...options }, (_batch, number) => ({
       verdict: number < 2 ? busy : yes,

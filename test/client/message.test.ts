@@ -73,10 +73,8 @@ describe('what a client sends', () => {
   )
 
   it('fills in the defaults of the options, and a call wins name by name', async () => {
-    const options = {
-      context: { app: { name: 'shop' }, region: 'eu' },
-      integrations: { All: false, Mail: true },
-    }
+    const context = { app: { name: 'shop' }, region: 'eu' }
+    const options = { context, integrations: { All: false, Mail: true } }
     const call = { type: 'track', ...event('m') } as const
     expect(await one(call, options)).toMatchObject(options)
     const more = { ...call, context: { region: 'us' }, integrations: { Mail: false } }
@@ -100,7 +98,7 @@ describe('what a client sends', () => {
 })
 
 describe('what a client refuses, before anything is queued', () => {
-  const faults: ReadonlyArray<readonly [string, (client: Client) => ReturnType<Client['send']>, string[]]> = [
+  it.each<readonly [string, (client: Client) => ReturnType<Client['send']>, string[]]>([
     ['2: an alias without both ids', ({ alias }) => alias(anything({})), ['previousId', 'userId']],
     ['3: a track without an event', ({ track }) => track(anything({ userId: 'u' })), ['event']],
     ['3: a page without a userId', ({ page }) => page(anything({ anonymousId: 'a' })), ['userId']],
@@ -114,8 +112,7 @@ describe('what a client refuses, before anything is queued', () => {
       ({ page }) => page(anything({ timestamp: 5, properties: { url: 7 }, context: 3 })),
       ['timestamp', 'properties.url', 'context', 'userId'],
     ],
-  ]
-  it.each(faults)('%s', async (_, call, paths) => {
+  ])('%s', async (_, call, paths) => {
     const { client, sink, clock, told } = open({ size: 1 })
     expect(wrong(call(client)).toSorted()).toEqual(paths.toSorted())
     expect(client.track(event('next'))).toEqual({ _tag: 'Right', right: { id: 'next' } })
@@ -168,15 +165,14 @@ describe('hostile calls', () => {
       },
     },
   }
-  const refused: ReadonlyArray<readonly [string, unknown]> = [
+  it.each<readonly [string, unknown]>([
     ['nothing', undefined],
     ['text', 'track'],
     ['a proxy that throws', new Proxy({}, { ownKeys: fail, get: fail, getPrototypeOf: fail })],
     ['22: a cycle', cycle],
     ['22: a BigInt', { ...event('m'), properties: { big: BigInt(1) } }],
     ['an object that changes when it is looked at again', fickle],
-  ]
-  it.each(refused)('%s is refused, and the next call goes its way', async (_, call) => {
+  ])('%s is refused, and the next call goes its way', async (_, call) => {
     const { client, ended } = open()
     const answer = client.track(anything(call))
     expect(isLeft(answer) && answer.left._tag).toBe('Invalid')

@@ -31,8 +31,7 @@ describe('traitNamesOf', () => {
 
   it('lists all faults: collisions, empty names, values that are no text', () => {
     // A caller without types.
-    const names = ['New users', '', 'newUsers', 7] as unknown as ReadonlyArray<string>
-    expect(traitNamesOf(names)).toEqual({
+    expect(traitNamesOf(['New users', '', 'newUsers', 7] as unknown as ReadonlyArray<string>)).toEqual({
       _tag: 'Left',
       left: [
         { path: '[1]', message: 'must have a letter or a digit: the trait is named after it' },

@@ -103,9 +103,8 @@ describe('a message', () => {
   })
 
   it('may have an id of 256 characters, and no longer one', async () => {
-    const setting = start()
     const long = 'x'.repeat(257)
-    expect(await post(setting, '/v1/batch', { batch: [track(long), track(long.slice(1))] })).toMatchObject({
+    expect(await post(start(), '/v1/batch', { batch: [track(long), track(long.slice(1))] })).toMatchObject({
       okEvents: 1,
       errors: [{ index: 0, messageId: long.slice(1), reason: 'messageId: must have at most 256 characters' }],
     })
@@ -119,15 +118,14 @@ describe('a message', () => {
     const [event] = sink.items()[0]?.items ?? []
     expect(event).toMatchObject({ properties: { list: [1] } })
     const large = track('e', { properties: { text: 'x'.repeat(32_768) } })
-    const refused: ReadonlyArray<readonly [source: string, message: object, refusal: object]> = [
+    for (const [source, each, refusal] of [
       ['web', track('b', { userId: 5 }), { faults: [{ path: 'userId' }], input: { messageId: 'b' } }],
       ['web', { type: 'delete', userId: 'u' }, { _tag: 'Invalid' }],
       ['unknown', track('c'), { _tag: 'Invalid' }],
       ['off', track('d'), { _tag: 'Disabled' }],
       ['web', new Proxy({}, { get: () => expect.unreachable() }), { _tag: 'Invalid' }],
       ['web', large, { _tag: 'TooLarge', limit: 32_768, id: 'e' }],
-    ]
-    for (const [source, each, refusal] of refused)
+    ] as const)
       expect(await collector.accept(source, each)).toMatchObject({ left: refusal })
     const self: Record<string, unknown> = { ...track('f') }
     self['unknown'] = self

@@ -63,8 +63,7 @@ it('the six calls of @segment/analytics-node arrive, rightly typed, and come out
   const problems: unknown[] = []
   const client = new Segment({ writeKey: 'wk', host: here.server.url, path: '/v1/batch', flushAt: 4 })
   client.on('error', (error) => problems.push(error))
-  const more = { context, timestamp: when }
-  for (const kind of kinds) client[kind]({ ...calls[kind], ...more } as never)
+  for (const kind of kinds) client[kind]({ ...calls[kind], context, timestamp: when } as never)
   await client.closeAndFlush()
   await check(here, '@segment/analytics-node')
   expect(problems).toEqual([])

@@ -35,8 +35,7 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
 
 it('hands back what waits at destinations of any name', async () => {
   const clock = virtualClock()
-  const reply = () => ({ verdict: right({ sink: 's' }), after: 1e6 })
-  const sink = scriptedSink<Delivery>({ clock, reply })
+  const sink = scriptedSink<Delivery>({ clock, reply: () => ({ verdict: right({ sink: 's' }), after: 1e6 }) })
   const destinations = ['__proto__', 'constructor'].map((name) => ({ name, sources: ['web'], sink }))
   const collector = createCollector({ sources, destinations }, { clock, logger: false })
   await postTracks(collector, 'm1')

@@ -61,8 +61,7 @@ it('five silent name servers delay no other name, and occupy one thread (H4)', a
   const others = [1, 2, 3, 4].map((at) => find(`silent${String(at)}.example`))
   expect(await Promise.all(others)).toEqual(others.map(() => 'EAI_AGAIN'))
   expect(await find('a.example')).toBe('8.8.8.8/4,8.8.8.8/6')
-  expect(await find('localhost')).toBe('10.0.0.1/4')
-  expect(asked).toEqual(['silent0.example', 'localhost'])
+  expect([await find('localhost'), asked]).toEqual(['10.0.0.1/4', ['silent0.example', 'localhost']])
 })
 
 it('connections that are made at once share one', async () => {

@@ -9,7 +9,7 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { from, of, type Observable } from 'rxjs'
-import { withCircuitBreaker, type EventPayload, type Payload } from '../../src/index.ts'
+import { withCircuitBreaker, type Payload } from '../../src/index.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { batch, deliver, failover, lift, onlyAttempt, sign } from '../../src/index.ts'
@@ -63,11 +63,10 @@ describe('the request of a webhook', () => {
   it('has the bytes and the Content-Type of another format, signed', async () => {
     const receiver = await receive()
     const bytes = Buffer.from([0, 255, 10, 128])
-    const payload: EventPayload<string> = {
+    await deliverOnce(sinkTo({ url: receiver.url, secret: 'of the sink' }), {
       ...{ id: 'p1', items: ['p'], byteLength: bytes.length, text: bytes.toString('base64') },
       ...{ contentType: 'application/x-protobuf', encoding: 'base64' },
-    }
-    await deliverOnce(sinkTo({ url: receiver.url, secret: 'of the sink' }), payload)
+    })
     const [request] = receiver.received
     expect(Buffer.from(request?.body ?? '').equals(bytes)).toBe(true)
     expect(request?.headers).toMatchObject({
@@ -285,16 +284,10 @@ describe('wrong options of a webhook', () => {
 
   it('throw one error that names every fault', () => {
     const message = messageOf({
-      url: 'ftp://a.example/',
-      headers: { Host: 'a', 'X-A': 'b\n' },
-      secret: ' padded ',
-      tls: { cert: 'client.pem' },
-      statuses: [{ from: 1, to: 2, means: 'delivered' }],
-      egress: { allow: ['a b'] },
-      connections: 0,
-      connectWithin: NaN,
-      messageIdHeader: 'User-Agent',
-      userAgent: '',
+      ...{ url: 'ftp://a.example/', headers: { Host: 'a', 'X-A': 'b\n' }, secret: ' padded ' },
+      ...{ tls: { cert: 'client.pem' }, statuses: [{ from: 1, to: 2, means: 'delivered' }] },
+      ...{ egress: { allow: ['a b'] }, connections: 0, connectWithin: NaN },
+      ...{ messageIdHeader: 'User-Agent', userAgent: '' },
     })
     for (const part of [
       ...['url must begin with http', 'headers.Host belongs', 'headers.X-A must be visible'],
@@ -325,11 +318,8 @@ describe('wrong options of a webhook', () => {
   ])('throw for %s', (_, options) => expect(messageOf(options)).toContain('ConfigError: Invalid webhook o'))
 
   it('never show a secret or a header value, nor does the sink (webhooks/S33)', () => {
-    const message = messageOf({
-      url: 'https://u:hunter2@a.example/?t=hunter2',
-      headers: { 'X-A': 'hunter2\n' },
-      secret: 'hunter2 ',
-    })
+    const wrong = { headers: { 'X-A': 'hunter2\n' }, secret: 'hunter2 ' }
+    const message = messageOf({ url: 'https://u:hunter2@a.example/?t=hunter2', ...wrong })
     expect(message).toContain('Invalid webhook options')
     expect(message).not.toContain('hunter2')
     const secret = secretFrom('hunter2')
@@ -361,15 +351,14 @@ describe('a receiver that answers', () => {
   const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
   const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
   const FINAL = 'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nHTTP/1.1 100 Continue'
-  const interim: ReadonlyArray<[string, ReadonlyArray<string>]> = [
+  it.each<[string, ReadonlyArray<string>]>([
     ['100 Continue', [CONTINUE, FINAL]],
     ['a 100 in one segment with the answer', [CONTINUE + FINAL]],
     ['100, 102, 103 and 100', [`${CONTINUE}HTTP/1.1 102 Processing\r\n\r\n${HINTS}`, CONTINUE + FINAL]],
     ['a 100 byte by byte', [...(CONTINUE + HINTS), FINAL]],
     ['a status line in two segments', [`${CONTINUE}HTTP/1.1 2`, FINAL.slice('HTTP/1.1 2'.length)]],
     ['a 100 with headers in two segments', ['HTTP/1.0 100 Go\r\nX: a\r\n\r', `\n${FINAL}`]],
-  ]
-  it.each(interim)('delivers after %s (L1)', async (_what, parts) => {
+  ])('delivers after %s (L1)', async (_what, parts) => {
     const sink = sinkTo(await answering(...parts))
     for (let i = 0; i < 3; i++)
       expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered, end: 'complete' })

@@ -93,10 +93,7 @@ const programs: ReadonlyArray<Program> = [
       console.log((await client.flush()).delivered)
       client.track({ userId: 'u', event: 'c' })
       console.log((await client.close()).totals.delivered)`,
-    script: [
-      { do: 'status', code: 503 },
-      { do: 'status', code: 503 },
-    ],
+    script: [503, 503].map((code) => ({ do: 'status', code })),
     stdout: '2\n3\n',
   },
   {

@@ -21,13 +21,12 @@ const make = async () => {
   })
   const destination = open(base, receiver.url)
   for (let n = 0; n < 600; n++) {
-    const text = 'x'.repeat(Math.floor(random() ** 4 * 20_000))
     await destination.send({
       type: 'track',
       userId: 'u1',
       event: 'e',
       messageId: `m${n}`,
-      properties: { n, text },
+      properties: { n, text: 'x'.repeat(Math.floor(random() ** 4 * 20_000)) },
     })
     if (n % 30 === 0) await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -67,8 +66,7 @@ const damages = (random) => {
     },
     (bytes) => bytes.subarray(0, below(bytes.length)),
     (bytes) => {
-      const end = below(bytes.length)
-      return bytes.fill(0, end)
+      return bytes.fill(0, below(bytes.length))
     },
   ]
 }

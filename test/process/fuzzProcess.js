@@ -151,8 +151,7 @@ const targets = {
   settings: async () => ({
     give: async () => {
       const text = mutated(settings)
-      const decoded = decodeSettings(valueOf(text))
-      if (JSON.stringify(decoded).includes(SECRET)) wrong('it shows the secret')
+      if (JSON.stringify(decodeSettings(valueOf(text))).includes(SECRET)) wrong('it shows the secret')
       return text.length
     },
   }),

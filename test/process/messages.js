@@ -6,10 +6,7 @@ const FIRST = Date.UTC(2026, 0, 1)
 export const callOf = (name) => {
   const number = Number(name.slice(1))
   return {
-    type: 'track',
-    userId: `u${number % 50}`,
-    event: name,
-    messageId: `m-${name}`,
+    ...{ type: 'track', userId: `u${number % 50}`, event: name, messageId: `m-${name}` },
     timestamp: new Date(FIRST + number).toISOString(),
     properties: { total: number / 7, note: 'é"\u2028 '.repeat(number % 40) },
   }

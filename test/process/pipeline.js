@@ -185,14 +185,7 @@ const sendByCollector = async () => {
   return {}
 }
 
-const send = {
-  destination: sendByDestination,
-  ordered: sendByDestination,
-  early: sendByDestination,
-  client: sendByClient,
-  operators: sendByOperators,
-  collector: sendByCollector,
-}
-const { totals } = await send[kind]()
+const others = { client: sendByClient, operators: sendByOperators, collector: sendByCollector }
+const { totals } = await (others[kind] ?? sendByDestination)()
 tell({ t: 'summary', ...totals })
 await end()

@@ -62,13 +62,8 @@ const server = createServer((request, response) => {
 await once(server, 'listening')
 
 const endpoint = `http://127.0.0.1:${server.address().port}/v1/batch`
-const client = createClient('wk', {
-  endpoint,
-  outbox: { path: `${path}/client` },
-  logger: false,
-  clock,
-  retry,
-})
+const outbox = { path: `${path}/client` }
+const client = createClient('wk', { endpoint, outbox, logger: false, clock, retry })
 const outcomes = {}
 client.outcomes$.subscribe(({ _tag }) => (outcomes[_tag] = (outcomes[_tag] ?? 0) + 1))
 

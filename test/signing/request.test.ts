@@ -94,8 +94,7 @@ describe('verifyRequest on a node server', () => {
     const large = 'x'.repeat(70_000)
     expect(await send(port, { parts: [large + large], agent })).toBe(413)
     expect(await send(port, { parts: [large, large, large], agent })).toBe(413)
-    expect(await send(port, { agent })).toBe(200)
-    expect(seen).toEqual(['tooLarge', 'tooLarge', 'verified'])
+    expect([await send(port, { agent }), seen]).toEqual([200, ['tooLarge', 'tooLarge', 'verified']])
     agent.destroy()
   })
 

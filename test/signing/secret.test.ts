@@ -62,10 +62,8 @@ describe('a secret', () => {
 
   it('shows itself as [secret]', () => {
     const secret = secretOf('correct horse')
-    expect(String(secret)).toBe('[secret]')
-    expect(JSON.stringify({ secret })).toBe('{"secret":"[secret]"}')
-    expect(inspect({ secret })).toBe('{ secret: [secret] }')
-    expect(Object.keys(secret)).toEqual([])
+    expect([String(secret), JSON.stringify({ secret })]).toEqual(['[secret]', '{"secret":"[secret]"}'])
+    expect([inspect({ secret }), Object.keys(secret)]).toEqual(['{ secret: [secret] }', []])
     expect(Object.isFrozen(secret)).toBe(true)
   })
 
@@ -99,8 +97,7 @@ it('signerOf gives one secret one signer, so that work can be shared by identity
   expect(signerOf('a')('{}')).toBe(signatureOf(secret, '{}'))
   const later = (): never => Promise.reject(new Error('planted')) as never
   expect(signerSource(later)).toThrow('the function of a secret answers a promise: it must answer at once')
-  const failing = signerSource(() => expect.fail('hunter2'))
-  expect(failing).toThrow(/^the function of a secret throws an error$/)
+  expect(signerSource(() => expect.fail('hunter2'))).toThrow(/^the function of a secret throws an error$/)
 })
 
 describe('sign', () => {

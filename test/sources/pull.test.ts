@@ -48,7 +48,6 @@ it('keeps nothing of the turns that it let pass', async () => {
 it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {
   const oops = new Error('oops')
   const throws = throwing(oops)
-  const broken: Iterable<number> = { [Symbol.iterator]: throws }
   await expect(all(pull([1], () => throwError(() => oops)))).rejects.toBe(oops)
   await expect(all(pull([1], map(throws)))).rejects.toBe(oops)
   await expect(all(pull([1], throws))).rejects.toBe(oops)
@@ -58,7 +57,7 @@ it('fails with the pipeline, with an error in a callback, and with a source that
   for (const source of [Promise.resolve(), function* () {}, null])
     expect(() => pull(source as never, asIs)).toThrow(/must be iterable, got (a \w+|null|an object): await/)
   expect(() => pull([], undefined as never)).toThrow('pipeline of pull: is missing: it must be a function')
-  await expect(all(pull(broken, asIs))).rejects.toBe(oops)
+  await expect(all(pull({ [Symbol.iterator]: throws }, asIs))).rejects.toBe(oops)
   // Not a result.
   const next = () => Promise.resolve(undefined)
   const odd = { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<number>
@@ -115,25 +114,22 @@ it('iterates again for each subscription', async () => {
 describe('counts by default', () => {
   const numbers = Array.from({ length: 3_000 }, (_, n) => n)
   const body = (n: number): object => ({ n })
-  const fails = throwing('planted')
   const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
-  const twice = batch({ sizeOf: () => 1, maxCount: 2 })
   const isEven = filterRight((n: number) => n % 2 === 0)
   const none = filterRight(() => false)
   const unwritable = encode<number>(() => 5)
   const small = memoryOutbox({ maxBytes: 1 })
-  const pipelines: ReadonlyArray<readonly [string, OperatorFunction<number, unknown>]> = [
+  it.each<readonly [string, OperatorFunction<number, unknown>]>([
     ['an item that was skipped', pipe(lift<number>(), isEven, deliver(memory()))],
-    ['one that a function threw for', pipe(lift<number>(), mapRight(fails), deliver(memory()))],
+    ['one that a function threw for', pipe(lift<number>(), mapRight(throwing('planted')), deliver(memory()))],
     ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
     ['the members of a batch', pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory()))],
     ['the items of a batch of any', pipe(batched, deliver(memory()))],
     ['batches without an outcome', batched],
     ['batches that were skipped', pipe(batched, none, deliver(memory()))],
-    ['batches of batches', pipe(batched, twice, deliver(memory()))],
+    ['batches of batches', pipe(batched, batch({ sizeOf: () => 1, maxCount: 2 }), deliver(memory()))],
     ['batches that were refused', pipe(batched, deliver(memory(), { outbox: small }))],
-  ]
-  it.each(pipelines)('%s', async (_, pipeline) => {
+  ])('%s', async (_, pipeline) => {
     let last = -1
     const counted = function* (): Iterable<number> {
       for (const n of numbers) yield (last = n)

@@ -169,16 +169,12 @@ const runAll = async (child: string, paths: ReadonlyArray<string>, limit: number
       text = lines.pop() ?? ''
       for (const line of lines) {
         // The child above writes nothing else to this descriptor.
-        const report = JSON.parse(line) as {
-          path?: string
-          printed?: readonly [string, string]
-          error?: string
-        }
-        if (report.printed !== undefined) current.printed.push(report.printed)
-        if (report.error !== undefined) current.errors.push(report.error)
-        if (report.path === undefined) continue
-        runs.set(report.path, (current = { printed: [], errors: [] }))
-        left = left.filter((path) => path !== report.path)
+        const said = JSON.parse(line) as { path?: string; printed?: [string, string]; error?: string }
+        if (said.printed !== undefined) current.printed.push(said.printed)
+        if (said.error !== undefined) current.errors.push(said.error)
+        if (said.path === undefined) continue
+        runs.set(said.path, (current = { printed: [], errors: [] }))
+        left = left.filter((path) => path !== said.path)
         clearTimeout(timer)
         timer = stopLater()
       }
@@ -218,10 +214,8 @@ export const checkExamples = async (
     fences.forEach(({ text }, at) => writeFileSync(`${paths[at]}.ts`, instrument(text)))
     const program = ts.createProgram([`${scratch}/show.d.ts`, ...paths.map((path) => `${path}.ts`)], {
       strict: true,
-      target: ts.ScriptTarget.ES2022,
-      lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      ...{ target: ts.ScriptTarget.ES2022, lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'] },
+      ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
       moduleDetection: ts.ModuleDetectionKind.Force,
       types: ['node'],
       skipLibCheck: true,
