@@ -125,8 +125,9 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
 
 /** One subscription, and its notifications. */
 export interface Delivery {
-  /** Which item of the trace. */
+  /** Which item of the trace, and its text. */
   readonly item: number
+  readonly before: string
   readonly startedAt: number
   /** By `monotonic`. */
   readonly until: number
@@ -237,7 +238,7 @@ export const playSink = async <A>(
     const until = startedAt + (step.until ?? Infinity)
     const dated = { ...own, until: clock.now() + until - startedAt }
     const verdicts = step.until === null ? one.verdicts : verdictsOf(sink, item, dated)
-    const delivery: Delivery = { item: at, startedAt, until, told: [], isCancelled: false }
+    const delivery: Delivery = { item: at, before, startedAt, until, told: [], isCancelled: false }
     if (open++ === 0) periods.push({ deliveries: [], sent: network.calls.length, endedAt: Infinity })
     const period = periods.at(-1)
     period?.deliveries.push(delivery)

@@ -53,6 +53,12 @@ const inItsOwnForm: MakeSink<SinkItem> = ({ network }) =>
   )
 const carries = ({ body }: NetworkRequest, { value }: SinkItem): boolean => body === `<${value}>`
 
+/** It sends nothing of its item. */
+const ofRequests: MakeSink<SinkItem> = ({ network }) =>
+  sink('requests', (_, { signal }) =>
+    network.fetch(new Request('http://a.test/', { method: 'POST', body: '{}', signal })),
+  )
+
 const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, said: string]> = [
   ['settles', () => untyped(() => 1), 'expected a sink, got a function'],
   ['each-subscription', () => untyped(undefined), 'expected a sink, got undefined'],
@@ -71,6 +77,7 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['close', moreBrokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
   ['close', moreBrokenSinks['never closes'].make, 'the task is not done after 0 ms'],
   ['sends-the-item', inItsOwnForm, 'if it does in a form of its own, give { carries }'],
+  ['sends-the-item', ofRequests, 'a form or a Request is not, give { carries }'],
   ['delivered-if-accepted', zipping(false), 'has to be wrapped in hold: await clock.hold(promise)'],
   ['close', unclosable, 'close({ timeout }) must answer a Promise'],
 ]
