@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scriptedDisk, virtualClock } from '../../src/testing/index.ts'
+import { scriptedDisk, simulate, virtualClock } from '../../src/testing/index.ts'
 import type { DiskMisbehaviour, ScriptedDisk } from '../../src/testing/index.ts'
 
 const onDisk = async <T>(
@@ -71,4 +71,18 @@ test.each<readonly [DiskMisbehaviour, string, string]>([
   })
   expect(lines[0]).toBe('0 ms: disk 0 write of 4 bytes to a')
   expect(lines[3]).toContain(`disk 2 fails: Error: ${code}`)
+})
+
+test('a rename to itself and two syncs that end together lose nothing', async () => {
+  for (let seed = 0; seed < 20; seed++)
+    await simulate(seed, async ({ disk }) => {
+      const write = async (data: string): Promise<void> => {
+        const written = disk.append('a', data)
+        await Promise.all([written, disk.sync('a')])
+      }
+      await Promise.all([write('one,'), write('two,')])
+      await disk.rename('a', 'a')
+      disk.crash()
+      expect(await text(disk, 'a')).toBe('one,two,')
+    })
 })
