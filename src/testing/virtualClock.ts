@@ -236,8 +236,10 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     settle,
     run,
     hold: (real) => {
+      const drop = () => held.delete(real)
       held.add(real)
-      return real.finally(() => held.delete(real))
+      real.then(drop, drop)
+      return real
     },
     // A timer at Infinity is never due.
     runAll: () => advanceTo(Number.MAX_VALUE),

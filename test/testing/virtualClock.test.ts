@@ -10,6 +10,19 @@ import { forAll } from '../support/check.ts'
 const HOUR = 3_600_000
 
 describe('virtualClock', () => {
+  it('leaves a rejection in hold to the test that handles its promise', async () => {
+    const clock = virtualClock()
+    const unhandled: unknown[] = []
+    const hear = (reason: unknown): void => void unhandled.push(reason)
+    process.on('unhandledRejection', hear)
+    const read = readFile('/nowhere')
+    void clock.hold(read)
+    await expect(read).rejects.toThrow('ENOENT')
+    await clock.settle()
+    process.off('unhandledRejection', hear)
+    expect(unhandled).toEqual([])
+  })
+
   it('hands out what a timer throws, and goes on from there', async () => {
     const clock = virtualClock()
     const log: number[] = []
