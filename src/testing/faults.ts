@@ -1,4 +1,4 @@
-import { isLeft, left, right } from '../core/either.ts'
+import { isLeft, left, right, valueOr } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, guarded, list, oneOf, option, optional, strict, text } from '../core/options.ts'
@@ -59,10 +59,13 @@ export const healthy: Misbehaviour = { do: 'status', code: 200 }
 const code = wholeNumber('', 100, 999)
 const bytes = optional(wholeNumber('bytes', 0))
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
+const isRate = (value: unknown): value is number => isTime(value) && value < Infinity
+const isHeaders = (value: unknown): value is Headers =>
+  isRecord(value) && valueOr(false, () => new Response(null, { headers: value as Headers }).ok)
 const after = optional(guarded('a number of milliseconds from 0', isTime))
 
 const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
-  status: { code, after, headers: optional(guarded('an object', isRecord)) },
+  status: { code, after, headers: optional(guarded('names and texts of headers', isHeaders)) },
   interim: { codes: optional(list('codes', 0, Infinity, oneOf(100, 102, 103))), code: optional(code), after },
   silence: {},
   reset: { after },
@@ -71,7 +74,7 @@ const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
   dns: {},
   tls: { kind: oneOf<TlsMisbehaviour>('selfSigned', 'unknownCa', 'wrongName', 'expired') },
   headersOnly: { code },
-  slowBody: { code, bytesPerSecond: guarded('a number', isTime) },
+  slowBody: { code, bytesPerSecond: guarded('a finite number', isRate) },
   truncate: { code, at: wholeNumber('bytes', 0) },
   hugeBody: { code, bytes },
   gzipBomb: { code },

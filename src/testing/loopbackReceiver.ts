@@ -1,9 +1,13 @@
+import { EventEmitter, once } from 'node:events'
 import { createServer as createPlain } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { tryCatch } from 'fp-ts/lib/Either.js'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
+import { isLeft } from '../core/either.ts'
+import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, clockOption, decodeOptions, guarded, optional, strict } from '../core/options.ts'
 import { withDefault, type WaitOptions } from '../core/options.ts'
@@ -39,7 +43,7 @@ export interface Receiver {
   readonly url: string
   /** Requests so far, in the order of their arrival. */
   readonly received: ReadonlyArray<Received>
-  /** Resolves when `count` requests have arrived. */
+  /** Resolves when `count` requests have arrived; rejects if it is closed before. */
   readonly arrived: (count: number) => Promise<void>
   /** TCP connections that are open now. */
   readonly connections: () => number
@@ -160,10 +164,10 @@ export const loopbackReceiver = async (
   checkOptions('script of loopbackReceiver', scriptOption(), script)
   const received: Received[] = []
   const sockets = new Set<Socket>()
-  const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
+  const arrivals = new EventEmitter().setMaxListeners(0)
+  const closing = new AbortController()
   let step = 0
   let accepted = 0
-  let closed = false
   let stopRefusing: Cancel = () => undefined
   if (typeof script !== 'function') checkScript(script, tls !== undefined)
 
@@ -173,9 +177,12 @@ export const loopbackReceiver = async (
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
-    for (const { count, resolve } of waiting) if (received.length >= count) resolve()
-    const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
-    const checked = decodeOptions(faultOption, fault)
+    arrivals.emit('request')
+    const given = tryCatch(
+      () => (typeof script === 'function' ? script(one) : (script[step++] ?? healthy)),
+      (error) => [{ path: '', message: messageOf(error) }],
+    )
+    const checked = isLeft(given) ? given : decodeOptions(faultOption, given.right)
     if (checked._tag === 'Left') {
       const [{ path, message } = { path: '', message: '' }] = checked.left
       return void response.writeHead(500).end(`the script gave no fault: ${path} ${message}`)
@@ -183,7 +190,7 @@ export const loopbackReceiver = async (
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()
-    playFault(fault, response, socket, clock, url)
+    playFault(checked.right, response, socket, clock, url)
   }
 
   const listener: RequestListener = (request, response) => {
@@ -210,16 +217,11 @@ export const loopbackReceiver = async (
   server.on('clientError', (_error, socket) => void socket.destroy())
 
   let port = 0
-  const listen = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => {
-        server.off('error', reject)
-        const address = server.address()
-        if (typeof address === 'object' && address !== null) port = address.port
-        resolve()
-      })
-    })
+  const listen = async (): Promise<void> => {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    const address = server.address()
+    if (typeof address === 'object' && address !== null) port = address.port
+  }
   await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
@@ -236,7 +238,7 @@ export const loopbackReceiver = async (
       const refusesAgain = peek()?.do === 'refuse'
       prepare()
       // If another process has taken the port meanwhile, it goes on refusing.
-      if (!refusesAgain && !closed) listen().catch(() => undefined)
+      if (!refusesAgain && !closing.signal.aborted) listen().catch(() => undefined)
     })
   }
   prepare()
@@ -244,16 +246,20 @@ export const loopbackReceiver = async (
   return {
     url,
     received,
-    arrived: (count) =>
-      new Promise((resolve) => {
-        waiting.push({ count, resolve })
-        if (received.length >= count) resolve()
-      }),
+    arrived: (count) => {
+      const wait = async (): Promise<void> => {
+        while (received.length < count) await once(arrivals, 'request', { signal: closing.signal })
+      }
+      const arrival = wait()
+      // A test that no longer waits for it needs no handler.
+      arrival.catch(() => undefined)
+      return arrival
+    },
     connections: () => sockets.size,
     accepted: () => accepted,
     close: () =>
       new Promise((resolve) => {
-        closed = true
+        closing.abort(new Error('the receiver was closed'))
         stopRefusing()
         server.close(() => resolve())
         for (const socket of sockets) socket.destroy()
