@@ -4,7 +4,7 @@ import type { Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { isRight } from '../../core/either.ts'
 import { isFinal, type Verdict } from '../../core/failure.ts'
-import { kindOf } from '../../core/json.ts'
+import { isRecord, kindOf } from '../../core/json.ts'
 import { checkOptions, flag, func, optional, strict, withDefault } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
@@ -60,8 +60,13 @@ const markedCall = (messageId: string): fc.Arbitrary<unknown> =>
 
 /** Stands for the mark until the place of an item is known. */
 const MARK = 'law-item-x'
-const marked = (item: unknown, n: number): unknown =>
-  JSON.parse(JSON.stringify(item).replaceAll(MARK, `law-item-${String(n)}-`))
+/** A copy with the mark of its place in its texts. A value that is no plain data, such as a Date, stays. */
+const marked = (item: unknown, n: number): unknown => {
+  if (typeof item === 'string') return item.replaceAll(MARK, `law-item-${String(n)}-`)
+  if (Array.isArray(item)) return item.map((each) => marked(each, n))
+  if (!isRecord(item) || Object.prototype.toString.call(item) !== '[object Object]') return item
+  return Object.fromEntries(Object.entries(item).map((entry) => entry.map((each) => marked(each, n))))
+}
 
 /** Which items a value carries, wherever. */
 const itemsIn = (value: unknown): ReadonlyArray<number> => {
@@ -305,15 +310,16 @@ export const pipelineLaws = <P>(
     },
     'keeps-order': {
       statement: 'Of the items with one key each is sent after the end of the one before it.',
-      check: ({ happened }, input) => {
+      check: ({ happened }, input, { reach }) => {
         const keys = input.items.map((each, n) => keyOf?.(marked(each.item, n)))
+        if (keys.some((key, n) => key !== undefined && keys.indexOf(key) < n)) reach('two items with one key')
         for (const { item, before } of sendings(happened)) {
           const earlier = keys.slice(0, item).map((key, n) => key !== undefined && key === keys[item] && n)
           const open = earlier.filter((n) => n !== false && !itemsWhen(before, 'ended').includes(n))
           same({ item, open }, { item, open: [] })
         }
       },
-      situations: aRetry,
+      situations: [...aRetry, 'two items with one key'],
     },
   })
   return laws.filter(({ id }) => keyOf !== undefined || id !== 'pipeline/keeps-order')

@@ -154,11 +154,10 @@ const playShared = async (
 export const sharedOutboxLaws = (
   open: OpenSharedOutbox,
   { settle }: Pick<OutboxLawOptions, 'settle'> = {},
-): ReadonlyArray<Law> =>
-  lawsOver('shared-outbox', sharedRun, (given, run) => playShared(open, given, run, settle), {
+): ReadonlyArray<Law> => {
+  const laws = lawsOver('shared-outbox', sharedRun, (given, run) => playShared(open, given, run, settle), {
     'ends-once': {
       statement: 'An accepted item ends once; after a crash in its delivery it may end again.',
-      situations,
       check: ({ accepted, ends, deliveries, crashed }) => {
         for (const item of accepted) {
           // The end that a crashed relay told may have been lost with it.
@@ -170,7 +169,6 @@ export const sharedOutboxLaws = (
     },
     'one-at-a-time': {
       statement: 'An item is in flight in one process at a time, in another only after its lease ran out.',
-      situations,
       check: ({ deliveries }) => {
         const free = new Map<number, number>()
         for (const { item, from, to } of [...deliveries].sort((a, b) => a.from - b.from)) {
@@ -181,7 +179,6 @@ export const sharedOutboxLaws = (
     },
     'keeps-progress': {
       statement: 'Without a crash an item has as many attempts as its sink needs, of any process.',
-      situations,
       check: ({ accepted, deliveries, crashed }, { items }) => {
         if (crashed.size > 0) return
         const attempts = accepted.map((n) => deliveries.filter(({ item }) => item === n).length)
@@ -191,7 +188,8 @@ export const sharedOutboxLaws = (
     },
     'leaves-nothing': {
       statement: 'In the end nothing waits, no process has work, and no timer is left.',
-      situations,
       check: ({ rest }) => same(rest, { waiting: 0, working: 0, timers: [] }),
     },
   })
+  return laws.map((each) => ({ ...each, situations }))
+}

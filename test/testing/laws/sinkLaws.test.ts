@@ -1,9 +1,11 @@
 /** What a developer reads when a sink is used or written wrongly. */
+import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { interval, map, NEVER, of, type Observable } from 'rxjs'
+import { interval, map, NEVER, of, tap, type Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { isRecord } from '../../../src/core/json.ts'
 import { retryable, sink, systemClock, toScheduler, withTimeout } from '../../../src/index.ts'
 import type { HandlerContext, Verdict } from '../../../src/index.ts'
 import { statusTable, type StatusTable } from '../../../src/http/webhook.ts'
@@ -114,9 +116,23 @@ const made = untyped(withTimeout({ timeout: 9 }))
 const misused: ReadonlyArray<readonly [check: () => Promise<unknown>, said: string]> = [
   [async () => checkLaws(layerLaws(made)), 'give a function that answers the'],
   [async () => checkLaws(pipelineLaws(untyped(() => undefined))), 'give an Observable back, got undefined'],
+  [
+    async () =>
+      checkLaws(pipelineLaws(eventPipeline, { keyOf: () => undefined }), { only: 'pipeline/keeps-order' }),
+    'never reached: two items with one key',
+  ],
   [async () => registerLaws(untyped(it), sinkLaws(known)), 'give { test }: registerLaws({ test }, laws)'],
 ]
 it.each(misused)('names a mistake of use: %#', (check, said) => expect(check()).rejects.toThrow(said))
+
+it('a pipeline gets its items as they are, such as a Date', async () => {
+  const seen = new Set<unknown>()
+  const item = (mark: string) => fc.record({ messageId: fc.constant(mark), at: fc.date() })
+  const see = tap((given) => seen.add(isRecord(given) && given['at'] instanceof Date))
+  const watched: Events = (source$, ...rest) => eventPipeline(source$.pipe(see), ...rest)
+  for (const law of pipelineLaws(watched, { item }).slice(0, 1)) await reportOf(law, { runs: 10 })
+  expect([...seen]).toEqual([true])
+})
 
 it('a pipeline that forgot the clock of its world is asked for it, and leaves no timer', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
