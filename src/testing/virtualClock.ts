@@ -87,7 +87,6 @@ const settle = (): Promise<void> => new Promise((resolve) => void realImmediate(
 
 /** Contexts of timers made, by all clocks. They are resources too. */
 let contexts = 0
-/** Clocks whose `run` goes on. */
 let clocksAtWork = 0
 
 /** Grows with every immediate, tick, timer and handle that the process makes. Promise jobs do not count. */

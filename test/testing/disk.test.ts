@@ -73,16 +73,16 @@ test.each<readonly [DiskMisbehaviour, string, string]>([
   expect(lines[3]).toContain(`disk 2 fails: Error: ${code}`)
 })
 
-test('a rename to itself and two syncs that end together lose nothing', async () => {
-  for (let seed = 0; seed < 20; seed++)
-    await simulate(seed, async ({ disk }) => {
-      const write = async (data: string): Promise<void> => {
-        const written = disk.append('a', data)
-        await Promise.all([written, disk.sync('a')])
-      }
+test.each([1, 2, 3, 4])(
+  'a rename to itself and two syncs that end together lose nothing: %d',
+  async (seed) => {
+    const { value } = await simulate(seed, async ({ disk }) => {
+      const write = async (data: string) => Promise.all([disk.append('a', data), disk.sync('a')])
       await Promise.all([write('one,'), write('two,')])
       await disk.rename('a', 'a')
       disk.crash()
-      expect(await text(disk, 'a')).toBe('one,two,')
+      return text(disk, 'a')
     })
-})
+    expect(value).toBe('one,two,')
+  },
+)

@@ -154,7 +154,6 @@ const brokenReport = async (law: Law, details: fc.RunDetails<unknown[]>) => {
 
 const checkLaw = async (law: Law, options: LawOptions): Promise<LawReport> => {
   const { runs, seed, path, timeout = 4_000 } = options
-  /** When it was broken first. */
   let brokenAt = Infinity
   const reached = Object.fromEntries(law.situations.map((each) => [each, 0]))
   const property = fc.asyncProperty(law.input, async (input) => {

@@ -50,7 +50,6 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const world = makeWorld(given.seed, {}, log)
   const { clock, random } = world
   const happened: ClientEvent[] = []
-  /** With the totals inside the callback. */
   const ended: Array<{ readonly outcome: Outcome<Message>; readonly totals: Totals }> = []
   const note = (what: ClientEvent['what'], ids: ReadonlyArray<string>): void => {
     happened.push({ what, ids })

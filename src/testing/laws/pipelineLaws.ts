@@ -68,7 +68,6 @@ const marked = (item: unknown, n: number): unknown => {
   return Object.fromEntries(Object.entries(item).map((entry) => entry.map((each) => marked(each, n))))
 }
 
-/** Which items a value carries, wherever. */
 const itemsIn = (value: unknown): ReadonlyArray<number> => {
   const text = inspect(value, { depth: 12, maxArrayLength: Infinity, maxStringLength: Infinity })
   return [...new Set([...text.matchAll(/law-item-(\d+)-/g)].map(([, n]) => Number(n)))]
@@ -79,7 +78,6 @@ const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
   return fc.record({
     seed: fc.nat(),
     items: fc.array(timed, { minLength: 1, maxLength: 12, size: 'max' }),
-    /** The source ends with an error. */
     fails: fc.constantFrom(false, false, ...(sourceFails ? [true] : [])),
     /** The sink's faults, delivery by delivery, over and over. It throws in delivery number `throwsIn`. */
     script: anyScript,
@@ -106,7 +104,6 @@ const TIMEOUT = 5_000
 /** Milliseconds from the end of all work until no timer may be left: idle sinks of `route` close before. */
 const SOON = 300_000
 
-/** Sinks of which one, or all, must take an item. */
 interface SinkGroup {
   readonly sinks: ReadonlyArray<string>
   readonly takes: 'one' | 'all'

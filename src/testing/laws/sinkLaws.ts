@@ -90,7 +90,6 @@ const aloneIn = (periods: ReadonlyArray<Period>, counts: (call: Judged) => boole
 
 type Alone = ReturnType<typeof aloneIn>[number]
 
-/** Says that verdict and network do not go together. */
 const conflict = ({ verdict, calls, before }: Pick<Alone, 'verdict' | 'calls' | 'before'>): string => {
   const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
   return `the network did ${faults}; the verdict on ${before} is ${JSON.stringify(verdict)}`
@@ -98,7 +97,6 @@ const conflict = ({ verdict, calls, before }: Pick<Alone, 'verdict' | 'calls' | 
 
 const isNewSuccess = (each: Verdict): boolean => each._tag === 'Right' && each.right.duplicate !== true
 
-/** The verdict of deliveries whose requests all met this meaning. */
 const holdsMeant = (alone: ReadonlyArray<Alone>, meaning: Meaning, { reach }: Run): void => {
   for (const one of alone) {
     if (one.calls.length === 0 || one.calls.some((call) => call.meaning !== meaning)) continue
@@ -147,7 +145,6 @@ const waitOf = (header: string | undefined, now: number): readonly [number, numb
   return Number.isNaN(wait) ? undefined : [Math.min(Math.max(0, wait), MAX_WAIT), Math.max(0, wait)]
 }
 
-/** The laws of a sink that sends nothing over the network. */
 const OFFLINE = ['sink/settles', 'sink/one-verdict', 'sink/item-unchanged', 'sink/close']
 
 const sinkLawOptions = strict({
@@ -197,18 +194,19 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     if (answers) holdsSent(trace)
     const carriesAny = (call: NetworkCall): boolean => trace.items.some(({ item }) => isCarried(call, item))
     const counts = options.carries === undefined ? () => true : carriesAny
-    /** Deliveries with the requests for their item or for none, if none failed: a failure is judged alone. */
+    /** Failed deliveries whose requests, for their item or for none, were all taken. */
     const crowd = () =>
-      trace.periods.flatMap(({ deliveries, calls }) =>
-        deliveries.flatMap((delivery) => {
+      trace.periods.flatMap(({ deliveries, calls }) => {
+        const shared = calls.filter((call) => !carriesAny(call))
+        return deliveries.flatMap((delivery) => {
           const [one, verdict] = [trace.items[delivery.item], verdictIn(delivery)]
-          const own = calls.filter((call) => !one || isCarried(call, one.item) || !carriesAny(call))
-          if (!one || !verdict || isLate(delivery) || !own.every(wasTaken)) return []
+          if (!one || verdict?._tag !== 'Left' || isLate(delivery)) return []
+          const own = calls.filter((call) => shared.includes(call) || isCarried(call, one.item))
           const isSent = own.some(({ request }) => carries?.(request, one.item))
           const isOnce = deliveries.filter(({ before }) => before === one.before).length === 1
-          return [{ ...delivery, verdict, calls: own, isSent, isOnce }]
-        }),
-      )
+          return own.every(wasTaken) ? [{ ...delivery, verdict, calls: own, isSent, isOnce }] : []
+        })
+      })
     return { ...trace, crowd, judged: () => aloneIn(trace.periods, counts) }
   }
   /** The verdict of a new sink on one of the items, over a healthy network. */
@@ -266,8 +264,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           run.reach('not accepted')
           holds(isLeft(one.verdict) || (one.isRepeat && !isNewSuccess(one.verdict)), conflict(one))
         }
-        for (const one of trace.crowd())
-          holds(!one.isSent || one.isCancelled || !one.isOnce || one.verdict._tag === 'Right', conflict(one))
+        for (const one of trace.crowd()) holds(!one.isSent || one.isCancelled || !one.isOnce, conflict(one))
       },
     },
     'failed-is-retryable': {

@@ -5,8 +5,14 @@ import { isObservable, Subject, takeUntil, throwError, type Observable, type Sub
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
-import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
-import { refused, retryable } from '../../core/failure.ts'
+import {
+  earliestRetry,
+  isRetryable,
+  isVerdict,
+  refused,
+  retryable,
+  type Verdict,
+} from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'
@@ -96,12 +102,10 @@ const statuses = faultScript({
   ],
 })
 
-/** Neither cancelled nor repeated; the attempt of all. */
 export const plainStep = { wait: null, cancel: null, again: null, until: null, number: null }
 
 const none = { weight: 6, arbitrary: fc.constant(null) }
 
-/** `hasNetwork`: whether the network has a script. */
 export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Arbitrary<SinkInput<A>> => {
   const step = fc.record<SinkStep<A>>({
     item,
@@ -146,7 +150,6 @@ export interface Period {
 /** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
 export type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
 
-/** The answer that a request got; undefined if it got none. */
 export const answerTo = ({ ended, fault }: NetworkCall) => {
   const effect = effectOf(fault, 'http://receiver.test/')
   return ended === 'answered' && effect.what === 'answer' ? effect : undefined

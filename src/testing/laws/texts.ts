@@ -15,7 +15,6 @@ export const utf16Text: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...TROUBLESOME),
 )
 
-/** An id that is there: any text but the empty one. */
 export const id: fc.Arbitrary<string> = utf16Text.filter((each) => each !== '')
 
 /** A character of each size in JSON's UTF-8 bytes: `control` is written `\u0001`, and `quote` `\"`. */

@@ -113,14 +113,11 @@ const statuses: StatusTable = [{ from: 409, to: 409, means: 'delivered' }, ...st
 describe('statuses of its own', () => registerLaws({ test: it }, sinkLaws(known, { statuses })))
 
 const made = untyped(withTimeout({ timeout: 9 }))
+const keyless = pipelineLaws(eventPipeline, { keyOf: () => undefined })
 const misused: ReadonlyArray<readonly [check: () => Promise<unknown>, said: string]> = [
   [async () => checkLaws(layerLaws(made)), 'give a function that answers the'],
   [async () => checkLaws(pipelineLaws(untyped(() => undefined))), 'give an Observable back, got undefined'],
-  [
-    async () =>
-      checkLaws(pipelineLaws(eventPipeline, { keyOf: () => undefined }), { only: 'pipeline/keeps-order' }),
-    'never reached: two items with one key',
-  ],
+  [async () => checkLaws(keyless, { only: 'pipeline/keeps-order' }), 'never reached: two items with one key'],
   [async () => registerLaws(untyped(it), sinkLaws(known)), 'give { test }: registerLaws({ test }, laws)'],
 ]
 it.each(misused)('names a mistake of use: %#', (check, said) => expect(check()).rejects.toThrow(said))
