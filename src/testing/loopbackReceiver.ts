@@ -142,8 +142,7 @@ const playFault = (
 /**
  * Opens a receiver on loopback that records every request and answers by the script: one fault for each
  * request in the order of arrival, or the fault that a function gives for it. After the script it answers 200
- * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list are played to the next
- * connection, in place of a request.
+ * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list meet the next connection.
  *
  * @throws TypeError for a `dns`, and for a `tls` without the option `tls`: the receiver cannot play it.
  *

@@ -77,8 +77,7 @@ const MOMENT = 2 ** -20
 const MAX_NAMED = 10
 /**
  * Immediates that are asked for together. Node runs every promise job and tick between two of them, as
- * between two turns of the event loop, at a sixth of the time (0.3 and 1.7 µs): a turn also asks the system
- * for input and output.
+ * between two turns of the event loop, at a sixth of the time (0.3 and 1.7 µs): no input or output.
  */
 const TOGETHER = 16
 

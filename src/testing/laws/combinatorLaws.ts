@@ -169,8 +169,7 @@ const FIRST_WINS =
 
 /**
  * The laws of a combination of your own that asks its sinks at the same time, as `firstSuccess` does: the
- * first success wins. They play up to four attempts of an item, then of another one; the combination's memory
- * of an item is in its failure.
+ * first success wins. They play up to four attempts of two items; the memory of an item is in its failure.
  *
  * @example
  * ```ts no-run

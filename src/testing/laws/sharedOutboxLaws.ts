@@ -148,8 +148,7 @@ const playShared = async (
 
 /**
  * The laws of a store that several processes share: three relays take items, deliver them and crash. They are
- * about leases, `watch` and progress; check each view with `outboxLaws` as well. `settle` is called for each
- * second.
+ * about leases, `watch` and progress; check each view with `outboxLaws` too. `settle` is called each second.
  */
 export const sharedOutboxLaws = (
   open: OpenSharedOutbox,

@@ -19,8 +19,7 @@ export interface SinkLawOptions<A> {
   /**
    * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has
    * its `id`, also compressed or in base64. With items of your own it must be given, or the law looks at
-   * requests only for repetitions. If it is given, verdicts are judged by these requests alone, not by those
-   * for a token.
+   * requests only for repetitions. If it is given, verdicts are judged by these requests alone, no token's.
    */
   readonly carries?: (request: NetworkRequest, item: A) => boolean
   /** False for a sink without a network, such as one in memory: no laws about requests. Default true. */
@@ -164,8 +163,7 @@ interface SinkLaws {
 
 /**
  * The laws of a sink of your own: the reports of each delivery, and its verdict against the network. The sink
- * is made anew for each input, in a world with a virtual clock, which is that of its attempts, and a scripted
- * network that it must use.
+ * is made anew for each input, with a virtual clock, that of its attempts, and a network that it must use.
  *
  * @example
  * ```ts no-run

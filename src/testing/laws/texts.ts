@@ -59,10 +59,7 @@ export const sizedAround = (
 
 export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
 
-/**
- * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten. `weight`: how
- * often a command comes, beside 1.
- */
+/** Lists of commands, as data: up to `max`; fast-check alone would stop at ten. A `weight` is beside 1. */
 export const commands = <Data extends Readonly<Record<string, object>>>(
   of: { readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]> },
   { max }: { readonly max: number },
