@@ -58,6 +58,7 @@ export const healthy: Misbehaviour = { do: 'status', code: 200 }
 const code = wholeNumber('', 100, 999)
 const bytes = optional(wholeNumber('bytes', 0))
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
+const isRate = (value: unknown): value is number => isTime(value) && value < Infinity
 const isHeaders = (value: unknown): value is Headers =>
   isRecord(value) && valueOr(false, () => new Response(null, { headers: value as Headers }).ok)
 const after = optional(guarded('a number of milliseconds from 0', isTime))
@@ -72,10 +73,7 @@ const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
   dns: {},
   tls: { kind: oneOf<TlsMisbehaviour>('selfSigned', 'unknownCa', 'wrongName', 'expired') },
   headersOnly: { code },
-  slowBody: {
-    code,
-    bytesPerSecond: guarded('a finite number', (it): it is number => isTime(it) && it < Infinity),
-  },
+  slowBody: { code, bytesPerSecond: guarded('a finite number', isRate) },
   truncate: { code, at: wholeNumber('bytes', 0) },
   hugeBody: { code, bytes },
   gzipBomb: { code },

@@ -1,12 +1,12 @@
-import { EventEmitter, once } from 'node:events'
 import { createServer as createPlain } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { tryCatch } from 'fp-ts/lib/Either.js'
+import { filter, firstValueFrom, Subject } from 'rxjs'
+import { whenAnswered } from '../core/awaitable.ts'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
-import { isLeft } from '../core/either.ts'
+import { constVoid } from '../core/either.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, clockOption, decodeOptions, guarded, optional, strict } from '../core/options.ts'
@@ -162,10 +162,10 @@ export const loopbackReceiver = async (
   checkOptions('script of loopbackReceiver', scriptOption(), script)
   const received: Received[] = []
   const sockets = new Set<Socket>()
-  const arrivals = new EventEmitter().setMaxListeners(0)
-  const closing = new AbortController()
+  const arrivals = new Subject<void>()
   let step = 0
   let accepted = 0
+  let closed = false
   let stopRefusing: Cancel = () => undefined
   if (typeof script !== 'function') checkScript(script, tls !== undefined)
 
@@ -175,12 +175,9 @@ export const loopbackReceiver = async (
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
-    arrivals.emit('request')
-    const given = tryCatch(
-      () => (typeof script === 'function' ? script(one) : (script[step++] ?? healthy)),
-      (error) => [{ path: '', message: messageOf(error) }],
-    )
-    const checked = isLeft(given) ? given : decodeOptions(faultOption, given.right)
+    arrivals.next()
+    const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
+    const checked = decodeOptions(faultOption, fault)
     if (checked._tag === 'Left') {
       const [{ path, message } = { path: '', message: '' }] = checked.left
       return void response.writeHead(500).end(`the script gave no fault: ${path} ${message}`)
@@ -188,13 +185,16 @@ export const loopbackReceiver = async (
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()
-    playFault(checked.right, response, socket, clock, url)
+    playFault(fault, response, socket, clock, url)
   }
 
   const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => take(request, response, Buffer.concat(chunks)))
+    const play = (): void => take(request, response, Buffer.concat(chunks))
+    const fail = (error: unknown) =>
+      void response.writeHead(500).end(`the script failed: ${messageOf(error)}`)
+    request.on('end', () => whenAnswered(play, constVoid, fail))
     // A request that breaks off was not received.
     request.on('error', () => undefined)
   }
@@ -215,11 +215,16 @@ export const loopbackReceiver = async (
   server.on('clientError', (_error, socket) => void socket.destroy())
 
   let port = 0
-  const listen = async (): Promise<void> => {
-    await once(server.listen(port, '127.0.0.1'), 'listening')
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) port = address.port
-  }
+  const listen = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        const address = server.address()
+        if (typeof address === 'object' && address !== null) port = address.port
+        resolve()
+      })
+    })
   await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
@@ -236,7 +241,7 @@ export const loopbackReceiver = async (
       const refusesAgain = peek()?.do === 'refuse'
       prepare()
       // If another process has taken the port meanwhile, it goes on refusing.
-      if (!refusesAgain && !closing.signal.aborted) listen().catch(() => undefined)
+      if (!refusesAgain && !closed) listen().catch(() => undefined)
     })
   }
   prepare()
@@ -245,13 +250,15 @@ export const loopbackReceiver = async (
     url,
     received,
     arrived: async (count) => {
-      while (received.length < count) await once(arrivals, 'request', { signal: closing.signal })
+      const enough = arrivals.pipe(filter(() => received.length >= count))
+      if (received.length < count) await firstValueFrom(enough, { defaultValue: undefined })
     },
     connections: () => sockets.size,
     accepted: () => accepted,
     close: () =>
       new Promise((resolve) => {
-        closing.abort(new Error('the receiver was closed'))
+        closed = true
+        arrivals.error(new Error('the receiver was closed'))
         stopRefusing()
         server.close(() => resolve())
         for (const socket of sockets) socket.destroy()

@@ -22,12 +22,8 @@ describe('standard', () =>
     { test: it },
     policyLaws(() => standard, asked),
   ))
-describe.each([
-  [1.5, 3_600_000],
-  [2, 86_400_000],
-  [1, 5_000],
-])('a policy of factor %d up to %d ms', (factor, maxDelay) =>
-  registerLaws({ test: it }, policyLaws(policyFor, { ...asked, factor, maxDelay })),
+describe.each([1, 1.5, 2])('a policy of factor %d up to an hour', (factor) =>
+  registerLaws({ test: it }, policyLaws(policyFor, { ...asked, factor, maxDelay: 3_600_000 })),
 )
 
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })

@@ -17,11 +17,9 @@ test('settle has each second of a world', async () => {
   expect(passed).toBe(20 * 220_000)
 })
 
+const refusing = sharedInMemory((outbox) => ({ ...outbox, enqueue: () => [left(full(0, 'count', 0))] }))
 test.each<readonly [string, OpenSharedOutbox]>([
-  [
-    'refuses each item',
-    sharedInMemory((outbox) => ({ ...outbox, enqueue: () => [left(full(0, 'count', 0))] })),
-  ],
+  ['refuses each item', refusing],
   ['shares nothing', ({ clock }) => ({ outbox: memoryOutbox({ clock }) })],
 ])('a store that %s shows nothing', async (_, open) => {
   for (const law of sharedOutboxLaws(open))

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check'
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { createContext, runInContext } from 'node:vm'
 import { config } from 'rxjs'
 import { right, valueOr } from '../../core/either.ts'
@@ -193,9 +192,8 @@ const checkLaw = async (law: Law, options: LawOptions): Promise<LawReport> => {
   return { ...counts, ...end, result: 'vacuous', text }
 }
 
-/** One at a time: an error that nothing handles is heard by the process. A check within one does not wait. */
+/** One at a time: an error that nothing handles is heard by the process. So a law cannot check laws. */
 let lastCheck: Promise<unknown> = Promise.resolve()
-const inCheck = new AsyncLocalStorage<true>()
 
 /**
  * Checks one law, and answers how it ended, also if it is broken: tests of laws use it.
@@ -204,9 +202,8 @@ const inCheck = new AsyncLocalStorage<true>()
  */
 export const reportOf = async (law: Law, options: LawOptions = {}): Promise<LawReport> => {
   const all = seeded(options)
-  const check = () => unhandledIn(() => checkLaw(law, all))
-  const turn = inCheck.getStore() ? check() : lastCheck.then(() => inCheck.run(true, check))
-  lastCheck = Promise.allSettled([lastCheck, turn])
+  const turn = lastCheck.then(() => unhandledIn(() => checkLaw(law, all)))
+  lastCheck = Promise.allSettled([turn])
   const [report, unhandled] = await turn
   if (unhandled.length === 0 || report.result === 'broken') return report
   const error = `${messageOf(unhandled[0])}: is there a subscribe without an error handler?`

@@ -11,7 +11,7 @@ import { hostileJson } from './jsonValues.ts'
 import { odd } from './oddValues.ts'
 
 /** A function has no copy, but it cannot be changed either. */
-const copyOf = <A>(value: A): A => valueOr(value, () => structuredClone(value))
+const cloneOf = <A>(value: A): A => valueOr(value, () => structuredClone(value))
 
 /** How the values of a codec are made. */
 export interface CodecLawOptions<out A> extends CodecArbitraryOptions {
@@ -40,7 +40,7 @@ export const codecLaws = <A, O>(codec: t.Type<A, O>, given: CodecLawOptions<A> =
   })
   const textOf = (value: A): string => JSON.stringify(codec.encode(value))
   const play = ({ value, place, other }: { value: A; place: number; other: unknown }) => {
-    const before = copyOf(value)
+    const before = cloneOf(value)
     const encoded: unknown = codec.encode(value)
     const places = placesIn([[], encoded])
     const [at] = places[place % places.length] ?? [[]]
@@ -83,9 +83,9 @@ export const codecLaws = <A, O>(codec: t.Type<A, O>, given: CodecLawOptions<A> =
       'input-stays': {
         statement: 'Decoding does not change its input.',
         check: ({ input }) => {
-          const before = copyOf(input)
+          const before = cloneOf(input)
           codec.decode(input)
-          same(copyOf(input), before)
+          same(cloneOf(input), before)
         },
       },
       'faults-name-their-place': {

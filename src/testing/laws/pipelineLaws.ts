@@ -39,7 +39,7 @@ export interface PipelineLawOptions {
    * the whole pipeline. Default: calls, of which some are invalid; `mark` is their message id.
    */
   readonly item?: (mark: string) => fc.Arbitrary<unknown>
-  /** Promises order: of items with one key, each starts after the end of the one before. Default: no order. */
+  /** Promises order: of items with one key, each starts after the end of the one before. Default: none. */
   readonly keyOf?: (item: unknown) => string | undefined
   /** False for one that tries each item once: no law needs a retry. Default true. */
   readonly retries?: boolean

@@ -129,10 +129,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
     'backoff-within-its-bounds': {
       statement: 'A delay grows by its factor up to its maximum, and jitter is drawn evenly from all of it.',
       // A policy of its own may end before its maximum.
-      situations: [
-        fixed.maxDelay === undefined ? 'capped' : [],
-        fixed.jitter === false ? [] : 'jitter',
-      ].flat(),
+      situations: ['maxDelay' in fixed ? [] : 'capped', fixed.jitter === false ? [] : 'jitter'].flat(),
       check: (_, given, { reach }) => {
         const moment: PolicyMoment = { ...given, elapsed: 0, wish: null }
         const [after, expected] = [ask(moment), expectedPause(moment)]

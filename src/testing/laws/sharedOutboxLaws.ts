@@ -56,7 +56,7 @@ const sharedRun = fc.record({
 })
 type SharedRun = typeof sharedRun extends fc.Arbitrary<infer I> ? I : never
 
-const situations = ['another process delivered an item', 'a retry', 'a crash cut a delivery']
+const aims = ['another process delivered an item', 'a retry', 'a crash cut a delivery']
 
 const playShared = async (
   open: OpenSharedOutbox,
@@ -190,5 +190,5 @@ export const sharedOutboxLaws = (
       check: ({ rest }) => same(rest, { waiting: 0, working: 0, timers: [] }),
     },
   })
-  return laws.map((each) => ({ ...each, situations }))
+  return laws.map((each) => ({ ...each, situations: aims }))
 }

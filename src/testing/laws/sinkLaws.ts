@@ -186,7 +186,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
   const isCarried = ({ request }: NetworkCall, item: A) =>
-    (options.carries === undefined && request.unread) || (carries?.(request, item) ?? true)
+    (options.carries === undefined ? request.unread : undefined) ?? carries?.(request, item) ?? true
   const play = async (input: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
     const trace = await playSink(make, input, given, log)
     if (answers) holdsSent(trace)

@@ -5,14 +5,8 @@ import { isObservable, Subject, takeUntil, throwError, type Observable, type Sub
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
-import {
-  earliestRetry,
-  isRetryable,
-  isVerdict,
-  refused,
-  retryable,
-  type Verdict,
-} from '../../core/failure.ts'
+import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
+import { refused, retryable } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'

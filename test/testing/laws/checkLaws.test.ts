@@ -62,8 +62,7 @@ describe('a law', () => {
     const again = await reportOf(asDate, { only: 'number/small', seed, path })
     expect([again.result, again.runs]).toEqual(['broken', 1])
     isMended = true
-    const options = { only: 'number/small', seed, path, runs: 1 }
-    expect((await reportOf(asDate, options)).result).toBe('kept')
+    expect((await reportOf(asDate, { only: 'number/small', seed, path, runs: 1 })).result).toBe('kept')
   })
 
   it('that is broken by chance alone says so', async () => {
@@ -108,14 +107,12 @@ it('laws over a world play it for each', async () => {
   expect(await Promise.all(broken)).toMatchObject([{ result: 'broken', counterexample: 5 }])
 })
 
-it('laws that are checked at the same time hear their own errors only, also one within another', async () => {
+it('laws that are checked at the same time hear their own errors only', async () => {
   const before = config.onUnhandledError
-  const turn = () => new Promise((resolve) => void setImmediate(resolve))
   const bad = lessThan(0, { check: () => void Promise.reject(new Error('planted')) })
   const slow = lessThan(0, {
     check: async () => {
-      for (let n = 0; n < 20; n++) await turn()
-      await reportOf(lessThan(2_000), { runs: 1 })
+      for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
     },
   })
   const reports = await Promise.all([slow, bad, slow].map((each) => reportOf(each, { runs: 3 })))
