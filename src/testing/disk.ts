@@ -138,9 +138,8 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
     },
     rename: (from, to) =>
       operate(`rename to ${to} of`, from, () => {
-        const file = existing(from)
-        files.delete(from)
-        files.set(to, file)
+        files.set(to, existing(from))
+        if (from !== to) files.delete(from)
       }),
     remove: (path) =>
       operate('remove of', path, () => {

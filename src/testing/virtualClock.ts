@@ -234,9 +234,8 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     settle,
     run,
     hold: (real) => {
-      const drop = () => held.delete(real)
       held.add(real)
-      real.then(drop, drop)
+      real.finally(() => held.delete(real)).catch(() => undefined)
       return real
     },
     // A timer at Infinity is never due.
