@@ -132,13 +132,14 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
     sync: async (path) => {
       const written = files.get(path)?.written
       const file = await operate('sync of', path, () => existing(path))
-      file.synced = written
+      // Of two that end together the later one may have seen less.
+      if (written !== undefined && written.length > (file.synced?.length ?? -1)) file.synced = written
       if (lastWrite?.file.written === written) lastWrite = undefined
     },
     rename: (from, to) =>
       operate(`rename to ${to} of`, from, () => {
         files.set(to, existing(from))
-        files.delete(from)
+        if (from !== to) files.delete(from)
       }),
     remove: (path) =>
       operate('remove of', path, () => {

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from '../core/either.ts'
+import { isLeft, left, right, valueOr } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, guarded, list, oneOf, option, optional, strict, text } from '../core/options.ts'
@@ -53,16 +53,18 @@ export type Misbehaviour =
 /** One fault for each request, in the order of arrival. Afterwards the answer is 200 at once. */
 export type FaultScript = ReadonlyArray<Misbehaviour>
 
-/** The behaviour of a healthy receiver. */
 export const healthy: Misbehaviour = { do: 'status', code: 200 }
 
 const code = wholeNumber('', 100, 999)
 const bytes = optional(wholeNumber('bytes', 0))
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
+const isRate = (value: unknown): value is number => isTime(value) && value < Infinity
+const isHeaders = (value: unknown): value is Headers =>
+  isRecord(value) && valueOr(false, () => new Response(null, { headers: value as Headers }).ok)
 const after = optional(guarded('a number of milliseconds from 0', isTime))
 
 const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
-  status: { code, after, headers: optional(guarded('an object', isRecord)) },
+  status: { code, after, headers: optional(guarded('names and texts of headers', isHeaders)) },
   interim: { codes: optional(list('codes', 0, Infinity, oneOf(100, 102, 103))), code: optional(code), after },
   silence: {},
   reset: { after },
@@ -71,7 +73,7 @@ const shapes: Readonly<Record<Misbehaviour['do'], OptionShape>> = {
   dns: {},
   tls: { kind: oneOf<TlsMisbehaviour>('selfSigned', 'unknownCa', 'wrongName', 'expired') },
   headersOnly: { code },
-  slowBody: { code, bytesPerSecond: guarded('a number', isTime) },
+  slowBody: { code, bytesPerSecond: guarded('a finite number', isRate) },
   truncate: { code, at: wholeNumber('bytes', 0) },
   hugeBody: { code, bytes },
   gzipBomb: { code },
@@ -166,7 +168,6 @@ const networkErrorOf = (kind: keyof typeof ERRORS): Error => {
   return Object.assign(new Error(message), { name, code })
 }
 
-/** The effect of a fault of the receiver at `url` on a client. */
 export const effectOf = (fault: Misbehaviour, url: string): Effect => {
   const answer = (status: number, body: Body = '', headers: Headers = {}, after = 0): Effect => {
     return { what: 'answer', after, status, headers, body }

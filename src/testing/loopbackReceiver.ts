@@ -3,7 +3,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { filter, firstValueFrom, Subject } from 'rxjs'
+import { whenAnswered } from '../core/awaitable.ts'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
+import { constVoid } from '../core/either.ts'
+import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, clockOption, decodeOptions, guarded, optional, strict } from '../core/options.ts'
 import { withDefault, type WaitOptions } from '../core/options.ts'
@@ -39,7 +43,7 @@ export interface Receiver {
   readonly url: string
   /** Requests so far, in the order of their arrival. */
   readonly received: ReadonlyArray<Received>
-  /** Resolves when `count` requests have arrived. */
+  /** Resolves when `count` requests have arrived; rejects if it is closed before. */
   readonly arrived: (count: number) => Promise<void>
   /** TCP connections that are open now. */
   readonly connections: () => number
@@ -54,7 +58,6 @@ const isCertificate = (it: unknown): it is TestCertificate => isRecord(it) && 'c
 const NO_DNS =
   'a receiver cannot play dns: use scriptedSink, scriptedNetwork or a URL like http://receiver.invalid/'
 
-/** Throws for a fault that no receiver can play, with the way out. */
 const checkScript = (script: FaultScript, isSecure: boolean): void => {
   const kinds = script.map((fault) => fault.do)
   if (kinds.includes('dns')) throw new TypeError(NO_DNS)
@@ -139,8 +142,7 @@ const playFault = (
 /**
  * Opens a receiver on loopback that records every request and answers by the script: one fault for each
  * request in the order of arrival, or the fault that a function gives for it. After the script it answers 200
- * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list are played to the next
- * connection, in place of a request.
+ * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list meet the next connection.
  *
  * @throws TypeError for a `dns`, and for a `tls` without the option `tls`: the receiver cannot play it.
  *
@@ -160,7 +162,7 @@ export const loopbackReceiver = async (
   checkOptions('script of loopbackReceiver', scriptOption(), script)
   const received: Received[] = []
   const sockets = new Set<Socket>()
-  const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
+  const arrivals = new Subject<void>()
   let step = 0
   let accepted = 0
   let closed = false
@@ -173,7 +175,7 @@ export const loopbackReceiver = async (
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
-    for (const { count, resolve } of waiting) if (received.length >= count) resolve()
+    arrivals.next()
     const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
     const checked = decodeOptions(faultOption, fault)
     if (checked._tag === 'Left') {
@@ -189,7 +191,10 @@ export const loopbackReceiver = async (
   const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => take(request, response, Buffer.concat(chunks)))
+    const play = (): void => take(request, response, Buffer.concat(chunks))
+    const fail = (error: unknown) =>
+      void response.writeHead(500).end(`the script failed: ${messageOf(error)}`)
+    request.on('end', () => whenAnswered(play, constVoid, fail))
     // A request that breaks off was not received.
     request.on('error', () => undefined)
   }
@@ -244,16 +249,16 @@ export const loopbackReceiver = async (
   return {
     url,
     received,
-    arrived: (count) =>
-      new Promise((resolve) => {
-        waiting.push({ count, resolve })
-        if (received.length >= count) resolve()
-      }),
+    arrived: async (count) => {
+      const enough = arrivals.pipe(filter(() => received.length >= count))
+      if (received.length < count) await firstValueFrom(enough, { defaultValue: undefined })
+    },
     connections: () => sockets.size,
     accepted: () => accepted,
     close: () =>
       new Promise((resolve) => {
         closed = true
+        arrivals.error(new Error('the receiver was closed'))
         stopRefusing()
         server.close(() => resolve())
         for (const socket of sockets) socket.destroy()

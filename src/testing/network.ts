@@ -43,14 +43,12 @@ export interface ScriptedNetwork {
   readonly request: (request?: NetworkRequest) => Promise<NetworkAnswer>
   /**
    * The same as a `fetch`, for code that takes one. It resolves when the body is complete, follows no
-   * redirect, and records a body of text, bytes or `URLSearchParams`. A fault of the network is a TypeError,
-   * with the error of `request` as its cause.
+   * redirect, records text, bytes or `URLSearchParams`. A fault is a TypeError caused by that of `request`.
    */
   readonly fetch: typeof globalThis.fetch
   /**
-   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null, or with
-   * an error; an answer that is no 2xx is an error with its `status`. The result cancels the request, and
-   * then `done` is not called.
+   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null or an
+   * error; an answer that is no 2xx is one with its `status`. The result cancels it: `done` is not called.
    */
   readonly callback: (
     request: NetworkRequest,
@@ -65,10 +63,7 @@ export interface ScriptedNetwork {
 /** The parts of a scripted network. */
 export interface ScriptedNetworkOptions {
   readonly clock: Clock
-  /**
-   * One fault for each request, or the fault that a function gives for it; `index` counts from 0. Default:
-   * every answer is 200 at once.
-   */
+  /** One fault for each request, or a function that gives it; `index` is from 0. Default: 200 at once. */
   readonly script?: FaultScript | ((request: NetworkRequest, index: number) => Misbehaviour)
   /** Receives each request when it starts and when it ends, in one line with the time of the clock. */
   readonly log?: (line: string) => void

@@ -79,8 +79,7 @@ const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
 
 /**
  * A sink in memory for tests: it gives the replies of its script, at their times on its clock. A script of
- * faults makes it a webhook without a network: a fault that never answers hangs until the delivery is
- * cancelled, so put `withTimeout` around it.
+ * faults makes it a webhook without a network: put `withTimeout` around it, as some faults never answer.
  *
  * @example
  * import { right } from 'fp-ts/lib/Either.js'

@@ -77,8 +77,7 @@ const MOMENT = 2 ** -20
 const MAX_NAMED = 10
 /**
  * Immediates that are asked for together. Node runs every promise job and tick between two of them, as
- * between two turns of the event loop, at a sixth of the time (0.3 and 1.7 µs): a turn also asks the system
- * for input and output.
+ * between two turns of the event loop, at a sixth of the time (0.3 and 1.7 µs): no input or output.
  */
 const TOGETHER = 16
 
@@ -87,7 +86,6 @@ const settle = (): Promise<void> => new Promise((resolve) => void realImmediate(
 
 /** Contexts of timers made, by all clocks. They are resources too. */
 let contexts = 0
-/** Clocks whose `run` goes on. */
 let clocksAtWork = 0
 
 /** Grows with every immediate, tick, timer and handle that the process makes. Promise jobs do not count. */
@@ -237,7 +235,8 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     run,
     hold: (real) => {
       held.add(real)
-      return real.finally(() => held.delete(real))
+      real.finally(() => held.delete(real)).catch(() => undefined)
+      return real
     },
     // A timer at Infinity is never due.
     runAll: () => advanceTo(Number.MAX_VALUE),

@@ -24,7 +24,9 @@ describe.each(plain.map((codec) => [codec.name, codec] as const))('%s of io-ts',
   registerLaws({ test: it }, codecLaws(codec), { runs: runs(0.5) }),
 )
 
+const noJson = t.type({ n: t.bigint, f: t.Function, u: t.undefined, any: t.unknown })
 describe.each<readonly [string, ReadonlyArray<Law>]>([
+  ['a codec without JSON', codecLaws(noJson, { json: false })],
   ['Event', codecLaws(Event, { arbitrary: anyEvent })],
   ['ParsedEvent', codecLaws(ParsedEvent, { arbitrary: anyEvent })],
   ['WebhookBody', codecLaws(WebhookBody, { arbitrary: anyEvent.map(forwardedOf) })],

@@ -18,7 +18,7 @@ test('capabilities choose laws, and a wrong one is found', async () => {
   const without = all.filter(({ id }) => !lawsOf({}).some((each) => each.id === id)).map(({ id }) => id)
   expect(without).toEqual(['outbox/order', 'outbox/wakes'])
   const broken = async (options: OutboxLawOptions) => {
-    const results = await Promise.all(lawsOf(options).map((law) => reportOf(law, { runs: 100, seed: 1 })))
+    const results = await Promise.all(lawsOf(options).map((law) => reportOf(law, { runs: 100, seed: 3 })))
     return results.flatMap(({ law, result }) => (result === 'kept' ? [] : `${law} ${result}`))
   }
   expect(await broken({ capabilities: { exactBytes: false } })).toContain('outbox/order broken')

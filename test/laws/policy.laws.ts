@@ -15,12 +15,16 @@ import type { Drawn } from '../support/check.ts'
 const { concat, empty } = Monoid
 
 describe('step', () => registerLaws({ test: it }, policyLaws(policyFor)))
-describe('standard', () => {
-  const limits = { maxRetries: null, within: 14_400_000, retryAfter: true }
-  const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, ...limits }
-  const laws = policyLaws(() => standard, asked)
-  registerLaws({ test: it }, laws)
-})
+const limits = { maxRetries: null, within: 14_400_000, retryAfter: true }
+const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, ...limits }
+describe('standard', () =>
+  registerLaws(
+    { test: it },
+    policyLaws(() => standard, asked),
+  ))
+describe.each([1, 1.5, 2])('a policy of factor %d up to an hour', (factor) =>
+  registerLaws({ test: it }, policyLaws(policyFor, { ...asked, factor, maxDelay: 3_600_000 })),
+)
 
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const world = fc.record({

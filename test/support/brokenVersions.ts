@@ -8,7 +8,7 @@ import { takeUntil, tap } from 'rxjs'
 import { createClient, type SentBatch } from '../../src/client/index.ts'
 import { batch, contramap, failover, firstSuccess, refused, type Payload } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
-import { mapRight, retryable, sink, toAll, systemClock } from '../../src/index.ts'
+import { mapRight, retryable, sink, toAll, systemClock, withDedupe } from '../../src/index.ts'
 import type { Attempt, BatchOptions, Clock, Failure, KeyedBatchOptions } from '../../src/index.ts'
 import type { ObservableEither, Sink, Verdict } from '../../src/index.ts'
 import type { Frame } from '../../src/event/index.ts'
@@ -114,6 +114,12 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     return sink('network', send, { timeout: 1_000 })
   },
   'delivered-if-accepted: takes what it tries for a duplicate': on5xx(duplicate),
+  'delivered-if-accepted: takes each item for a repeat of the first': (world) =>
+    withDedupe<SinkItem>({ keyOf: () => 'one', keyTimeout: 3_600_000 })(networkSink(world)),
+  'delivered-if-accepted: tries again what was accepted while others ran': (world) =>
+    withDelivery(networkSink<SinkItem>(world), (delivery) =>
+      delivery.pipe(map((given) => (world.network.running() > 0 ? left(retryable('status')) : given))),
+    ),
   'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
   'independent: gives up for ever after three failures': (world) => {
     let failures = 0
@@ -436,6 +442,7 @@ export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')(
     ...outbox,
     enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
   })),
+  'ends-once: keeps the leases of a killed process for ever': sharedInMemory(identity, 1e9),
   'one-at-a-time: renews no lease': sharedInMemory((outbox, clock) => ({
     ...outbox,
     lease: async (now, limits) => {

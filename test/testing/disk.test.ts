@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scriptedDisk, virtualClock } from '../../src/testing/index.ts'
+import { scriptedDisk, simulate, virtualClock } from '../../src/testing/index.ts'
 import type { DiskMisbehaviour, ScriptedDisk } from '../../src/testing/index.ts'
 
 const onDisk = async <T>(
@@ -72,3 +72,17 @@ test.each<readonly [DiskMisbehaviour, string, string]>([
   expect(lines[0]).toBe('0 ms: disk 0 write of 4 bytes to a')
   expect(lines[3]).toContain(`disk 2 fails: Error: ${code}`)
 })
+
+test.each([1, 2, 3, 4])(
+  'a rename to itself and two syncs that end together lose nothing: %d',
+  async (seed) => {
+    const { value } = await simulate(seed, async ({ disk }) => {
+      const write = async (data: string) => Promise.all([disk.append('a', data), disk.sync('a')])
+      await Promise.all([write('one,'), write('two,')])
+      await disk.rename('a', 'a')
+      disk.crash()
+      return text(disk, 'a')
+    })
+    expect(value).toBe('one,two,')
+  },
+)

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { type Misbehaviour, type FaultScript, virtualClock } from '../../src/testing/index.ts'
+import { throwing } from '../support/check.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 
 const { receive: open } = closedAfterEach()
@@ -109,6 +110,16 @@ describe('a loopback receiver', () => {
     const packed = Buffer.from(await bomb.body.arrayBuffer())
     expect(bomb.headers['content-encoding']).toBe('gzip')
     expect([packed.length < 100_000, gunzipSync(packed).length]).toEqual([true, 50_000_000])
+  })
+
+  it('answers 500 with the error of its script, and rejects waits at its close', async () => {
+    const receiver = await open(throwing('planted'))
+    const { statusCode, body } = await request(receiver.url, { method: 'POST' })
+    expect([statusCode, await body.text()]).toEqual([500, 'the script failed: planted'])
+    await receiver.arrived(1)
+    const waits = receiver.arrived(2)
+    await receiver.close()
+    await expect(waits).rejects.toThrow('the receiver was closed')
   })
 
   it('leaves no timer when it is closed during a refusal', async () => {

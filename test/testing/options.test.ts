@@ -17,6 +17,7 @@ import { receiverOf } from '../support/http.ts'
 const untyped = (value: unknown): never => value as never
 const clock = virtualClock()
 const ok = { do: 'status', code: 200 }
+const slow = { do: 'slowBody', code: 200 }
 const small = law({ id: 'a/b', statement: 'c', input: fc.nat(), check: () => undefined })
 const wrong: ReadonlyArray<readonly [string, () => unknown]> = [
   ['unknown option "most"', () => virtualClock(untyped({ most: 5 }))],
@@ -25,6 +26,8 @@ const wrong: ReadonlyArray<readonly [string, () => unknown]> = [
   ['unknown option "tsl"', () => loopbackReceiver([], untyped({ tsl: true }))],
   ['tls must be a certificate', () => loopbackReceiver([], untyped({ tls: true }))],
   ['[0].do must be one of status, interim', () => loopbackReceiver(untyped([{ do: 'stauts', code: 503 }]))],
+  ['[0].headers must be names and', () => loopbackReceiver(untyped([{ ...ok, headers: { 'a b': 'x' } }]))],
+  ['must be a finite number', () => loopbackReceiver(untyped([{ ...slow, bytesPerSecond: Infinity }]))],
   ['[0].code is missing', () => loopbackReceiver(untyped([{ do: 'status' }]))],
   ['option "script[0].codes"', () => scriptedSink({ clock, script: untyped([{ ...ok, codes: 1 }]) })],
   ['script[0].do must be one of', () => scriptedSink({ clock, script: untyped([{ do: 'stauts' }]) })],

@@ -10,6 +10,13 @@ import { forAll } from '../support/check.ts'
 const HOUR = 3_600_000
 
 describe('virtualClock', () => {
+  it('leaves a rejection in hold to the test that handles its promise', async () => {
+    const read = readFile('/nowhere')
+    // The runner fails for a rejection that nothing handles.
+    void virtualClock().hold(read)
+    await expect(read).rejects.toThrow('ENOENT')
+  })
+
   it('hands out what a timer throws, and goes on from there', async () => {
     const clock = virtualClock()
     const log: number[] = []

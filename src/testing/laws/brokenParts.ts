@@ -44,7 +44,6 @@ export const changedSink =
   (world) =>
     withDelivery(networkSink<SinkItem>(world), (delivery, item) => change(delivery, item, world))
 
-/** Sinks with one fault each. */
 export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   'never completes': { breaks: 'sink/settles', make: changedSink((delivery) => concat(delivery, NEVER)) },
   'emits two verdicts': {
@@ -53,7 +52,6 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   },
 })
 
-/** Layers with one fault each. */
 export const brokenLayers = brokenVersions<MakeLayer>()({
   'forgets the attempt': {
     breaks: 'layer/passes-attempt',
@@ -118,7 +116,6 @@ export const brokenPipelines = brokenVersions<Events>()({
   'never completes': { breaks: 'pipeline/completes', make: ending((end$) => concat(end$, NEVER)) },
 })
 
-/** Operators that batch, with one fault each. */
 export const brokenBatchers = brokenVersions<Batcher>()({
   'takes all keys for one': {
     breaks: 'batch/one-key',
@@ -142,7 +139,6 @@ export const policyFor = (asked: AskedPolicy): RetryPolicy => {
   ].reduce(both, jitter ? fullJitter(capped) : capped)
 }
 
-/** Retry policies with one fault each. */
 export const brokenPolicies = brokenVersions<MakePolicy>()({
   'leaves out the jitter': {
     breaks: 'policy/backoff-within-its-bounds',
@@ -158,7 +154,6 @@ export const signing = (change: Partial<Signing>): Signing => {
   return { sign: signatureOf, verifyRaw, verifyParsed, ...change }
 }
 
-/** Signers with one fault each. */
 export const brokenSigners = brokenVersions<Signing>()({
   'signs in upper case': {
     breaks: 'sign/is-hmac-sha1',

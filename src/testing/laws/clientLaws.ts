@@ -50,7 +50,6 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const world = makeWorld(given.seed, {}, log)
   const { clock, random } = world
   const happened: ClientEvent[] = []
-  /** With the totals inside the callback. */
   const ended: Array<{ readonly outcome: Outcome<Message>; readonly totals: Totals }> = []
   const note = (what: ClientEvent['what'], ids: ReadonlyArray<string>): void => {
     happened.push({ what, ids })
@@ -97,10 +96,7 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   return { happened, ended, batches: sink.calls.map(({ item }) => item), result, stats, closeTook, left }
 }
 
-/**
- * The laws of a client of yours that is built on `createClient`: a façade, a subclass, one with defaults of
- * your own.
- */
+/** The laws of a client of yours that is built on `createClient`: a façade, a subclass, your defaults. */
 export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
   lawsOver('client', clientRun, (given, run) => playClient(open, given, run), {
     'ends-once': {
@@ -166,9 +162,8 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
         holds(closeTook <= closeWithin + CLIENT_TIMEOUT, `the close took ${String(closeTook)} ms`)
         const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))
         same({ ...left, sent: idsOf(after, 'sent') }, { running: 0, timers: [], sent: [] })
-        const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned')
-        const ids = abandoned.map(({ outcome }) => outcome.item.id).toSorted()
-        same(result.abandoned.map(idOfMessage).toSorted(), ids)
+        const ids = ended.flatMap(({ outcome: { _tag, item } }) => (_tag === 'Abandoned' ? item.id : []))
+        same(result.abandoned.map(idOfMessage).toSorted(), ids.toSorted())
       },
       situations: ['Abandoned'],
     },

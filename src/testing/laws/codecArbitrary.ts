@@ -73,7 +73,6 @@ const messageId: fc.Arbitrary<string> = fc.oneof(
   fc.constant('m'.repeat(Limits.messageIdLength)),
 )
 
-/** Maps of destinations by name, and `All`. */
 export const integrations: fc.Arbitrary<Integrations> = fc.dictionary(
   fc.oneof(fc.constantFrom('All', 'Warehouse', 'warehouse'), key),
   fc.oneof(fc.boolean(), smallObject),
@@ -138,7 +137,6 @@ export const arbitraryFor = <A>(
     return new Error(`arbitraryFor: the codec ${codecAt} ${why}: ${way}`)
   }
 
-  /** Only values that the codec itself accepts. */
   const narrowed = (each: t.Mixed, path: ReadonlyArray<Key>, values: fc.Arbitrary<unknown> | undefined) => {
     let misses = 0
     return values?.filter((value) => {

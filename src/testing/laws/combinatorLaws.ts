@@ -31,7 +31,6 @@ export const combinationInput: fc.Arbitrary<CombinationInput> = fc.record({
   time: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 150 })),
 })
 
-/** The differences between the combinations. */
 interface LawRules {
   /** Each sink is asked when the one before it has failed. */
   readonly isInTurn: boolean
@@ -42,7 +41,6 @@ interface LawRules {
 const DEFECT: Verdict = left(retryable('defect'))
 const LATE: Verdict = left(retryable('late'))
 
-/** The verdict when each sink has one. */
 const joined = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string): Verdict => {
   const all = memory.map((verdict, at) => ({ sink: String(at), verdict }))
   if (wantsAll && memory.every(isRight)) return right({ sink: name })
@@ -94,7 +92,6 @@ const stored = <A>(value: A): A =>
   // JSON of plain data is of its type again.
   JSON.parse(JSON.stringify(value, (key, each: unknown) => (LEFT_OUT.includes(key) ? undefined : each))) as A
 
-/** Plays the attempts. Answers what was seen in each, and what must be seen. */
 export const playCombination = async (
   make: MakeCombination,
   rules: LawRules,
@@ -172,8 +169,7 @@ const FIRST_WINS =
 
 /**
  * The laws of a combination of your own that asks its sinks at the same time, as `firstSuccess` does: the
- * first success wins. They play up to four attempts of an item, then of another one; the combination's memory
- * of an item is in its failure.
+ * first success wins. They play up to four attempts of two items; the memory of an item is in its failure.
  *
  * @example
  * ```ts no-run

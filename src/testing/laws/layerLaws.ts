@@ -60,7 +60,6 @@ const attemptOf = ({ number, until, lastFailure, clock, from, headers, report }:
   return { number, until, lastFailure, isOnClock: clock === given, from, header, hears: heard.has(event) }
 }
 
-/** The trace of deliveries to a scripted sink inside a layer. */
 const playLayer = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply, cancel, times } = input
   // A reply may come before `subscribe` returns.
@@ -183,7 +182,6 @@ export const layerLaws: LayerLaws = <A>(given: MakeLayer<A>, options: SinkLawOpt
   }
   const item = itemsOf(options)
   type Seen = Awaited<ReturnType<typeof playLayer<A>>>
-  /** Compares a field of the run with the layer and without it. */
   const passes = (key: keyof Seen, statement: string) => ({
     statement,
     check: async (seen: Seen, input: LayerInput<A>) => {

@@ -68,7 +68,6 @@ const which = fc.array(fc.nat(7), { minLength: 1, maxLength: 4 })
 const divisor = fc.constantFrom(1, 2, 3)
 
 const retriesOnly = fc.constantFrom(false, false, false, true)
-/** Whether the same call comes once more. */
 const twice = fc.boolean()
 const how = fc.constantFrom('Delivered', 'Rejected', 'Expired', 'Dropped')
 const keep = fc.constantFrom(null, 0, 1, 10, 100, 100_000)

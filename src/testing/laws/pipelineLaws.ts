@@ -4,7 +4,7 @@ import type { Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { isRight } from '../../core/either.ts'
 import { isFinal, type Verdict } from '../../core/failure.ts'
-import { kindOf } from '../../core/json.ts'
+import { isRecord, kindOf } from '../../core/json.ts'
 import { checkOptions, flag, func, optional, strict, withDefault } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
@@ -39,10 +39,7 @@ export interface PipelineLawOptions {
    * the whole pipeline. Default: calls, of which some are invalid; `mark` is their message id.
    */
   readonly item?: (mark: string) => fc.Arbitrary<unknown>
-  /**
-   * Promises order: of items with one key, each starts after the end of the one before it. Undefined: no
-   * order. Default: no order.
-   */
+  /** Promises order: of items with one key, each starts after the end of the one before. Default: none. */
   readonly keyOf?: (item: unknown) => string | undefined
   /** False for one that tries each item once: no law needs a retry. Default true. */
   readonly retries?: boolean
@@ -60,10 +57,14 @@ const markedCall = (messageId: string): fc.Arbitrary<unknown> =>
 
 /** Stands for the mark until the place of an item is known. */
 const MARK = 'law-item-x'
-const marked = (item: unknown, n: number): unknown =>
-  JSON.parse(JSON.stringify(item).replaceAll(MARK, `law-item-${String(n)}-`))
+/** A copy with the mark of its place in its texts. A value that is no plain data, such as a Date, stays. */
+const marked = (item: unknown, n: number): unknown => {
+  if (typeof item === 'string') return item.replaceAll(MARK, `law-item-${String(n)}-`)
+  if (Array.isArray(item)) return item.map((each) => marked(each, n))
+  if (!isRecord(item) || Object.prototype.toString.call(item) !== '[object Object]') return item
+  return Object.fromEntries(Object.entries(item).map((entry) => entry.map((each) => marked(each, n))))
+}
 
-/** Which items a value carries, wherever. */
 const itemsIn = (value: unknown): ReadonlyArray<number> => {
   const text = inspect(value, { depth: 12, maxArrayLength: Infinity, maxStringLength: Infinity })
   return [...new Set([...text.matchAll(/law-item-(\d+)-/g)].map(([, n]) => Number(n)))]
@@ -74,7 +75,6 @@ const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
   return fc.record({
     seed: fc.nat(),
     items: fc.array(timed, { minLength: 1, maxLength: 12, size: 'max' }),
-    /** The source ends with an error. */
     fails: fc.constantFrom(false, false, ...(sourceFails ? [true] : [])),
     /** The sink's faults, delivery by delivery, over and over. It throws in delivery number `throwsIn`. */
     script: anyScript,
@@ -101,7 +101,6 @@ const TIMEOUT = 5_000
 /** Milliseconds from the end of all work until no timer may be left: idle sinks of `route` close before. */
 const SOON = 300_000
 
-/** Sinks of which one, or all, must take an item. */
 interface SinkGroup {
   readonly sinks: ReadonlyArray<string>
   readonly takes: 'one' | 'all'
@@ -305,15 +304,16 @@ export const pipelineLaws = <P>(
     },
     'keeps-order': {
       statement: 'Of the items with one key each is sent after the end of the one before it.',
-      check: ({ happened }, input) => {
+      check: ({ happened }, input, { reach }) => {
         const keys = input.items.map((each, n) => keyOf?.(marked(each.item, n)))
+        if (keys.some((key, n) => key !== undefined && keys.indexOf(key) < n)) reach('two items with one key')
         for (const { item, before } of sendings(happened)) {
           const earlier = keys.slice(0, item).map((key, n) => key !== undefined && key === keys[item] && n)
           const open = earlier.filter((n) => n !== false && !itemsWhen(before, 'ended').includes(n))
           same({ item, open }, { item, open: [] })
         }
       },
-      situations: aRetry,
+      situations: [...aRetry, 'two items with one key'],
     },
   })
   return laws.filter(({ id }) => keyOf !== undefined || id !== 'pipeline/keeps-order')

@@ -94,7 +94,6 @@ const refuses = (said: VerifyAnswer = false) => holds(!isAccepted(said), 'what w
 const signInput = fc.record({
   key: secretText,
   others: fc.uniqueArray(secretText, { maxLength: 3 }),
-  /** As hex. */
   body,
   text: jsonText,
   long,

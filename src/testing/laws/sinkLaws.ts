@@ -19,8 +19,7 @@ export interface SinkLawOptions<A> {
   /**
    * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has
    * its `id`, also compressed or in base64. With items of your own it must be given, or the law looks at
-   * requests only for repetitions. If it is given, verdicts are judged by these requests alone, not by those
-   * for a token.
+   * requests only for repetitions. If it is given, verdicts are judged by these requests alone, no token's.
    */
   readonly carries?: (request: NetworkRequest, item: A) => boolean
   /** False for a sink without a network, such as one in memory: no laws about requests. Default true. */
@@ -83,21 +82,20 @@ const aloneIn = (periods: ReadonlyArray<Period>, counts: (call: Judged) => boole
     const verdict = delivery && verdictIn(delivery)
     if (delivery?.isCancelled !== false || verdict === undefined || others.length > 0) return []
     if (verdict._tag === 'Left' && isLate(delivery)) return []
-    const isRepeat = periods.slice(0, n).some((before) => before.calls.some(wasTaken))
-    return [{ verdict, calls: calls.filter(counts), isRepeat }]
+    const isSame = ({ before }: Delivery): boolean => before === delivery.before
+    const isRepeat = periods.slice(0, n).some((at) => at.deliveries.some(isSame) && at.calls.some(wasTaken))
+    return [{ ...delivery, verdict, calls: calls.filter(counts), isRepeat }]
   })
 
 type Alone = ReturnType<typeof aloneIn>[number]
 
-/** Says that verdict and network do not go together. */
-const conflict = ({ verdict, calls }: Pick<Alone, 'verdict' | 'calls'>): string => {
+const conflict = ({ verdict, calls, before }: Pick<Alone, 'verdict' | 'calls' | 'before'>): string => {
   const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ') || 'nothing, no request was sent'
-  return `the network did ${faults}; the verdict is ${JSON.stringify(verdict)}`
+  return `the network did ${faults}; the verdict on ${before} is ${JSON.stringify(verdict)}`
 }
 
 const isNewSuccess = (each: Verdict): boolean => each._tag === 'Right' && each.right.duplicate !== true
 
-/** The verdict of deliveries whose requests all met this meaning. */
 const holdsMeant = (alone: ReadonlyArray<Alone>, meaning: Meaning, { reach }: Run): void => {
   for (const one of alone) {
     if (one.calls.length === 0 || one.calls.some((call) => call.meaning !== meaning)) continue
@@ -136,6 +134,8 @@ const holdsOnce = <A>(calls: ReadonlyArray<Judged>, carries: SinkLawOptions<A>['
   }
 }
 
+const READ = 'delivered by a request that was read: a form or a Request is not, give { carries }'
+
 const MAX_WAIT = 3_600_000
 
 /** The least and the most milliseconds that a Retry-After stands for: an hour is always enough. */
@@ -144,7 +144,6 @@ const waitOf = (header: string | undefined, now: number): readonly [number, numb
   return Number.isNaN(wait) ? undefined : [Math.min(Math.max(0, wait), MAX_WAIT), Math.max(0, wait)]
 }
 
-/** The laws of a sink that sends nothing over the network. */
 const OFFLINE = ['sink/settles', 'sink/one-verdict', 'sink/item-unchanged', 'sink/close']
 
 const sinkLawOptions = strict({
@@ -164,8 +163,7 @@ interface SinkLaws {
 
 /**
  * The laws of a sink of your own: the reports of each delivery, and its verdict against the network. The sink
- * is made anew for each input, in a world with a virtual clock, which is that of its attempts, and a scripted
- * network that it must use.
+ * is made anew for each input, with a virtual clock, that of its attempts, and a network that it must use.
  *
  * @example
  * ```ts no-run
@@ -187,13 +185,27 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId
-  const isCarried = ({ request }: NetworkCall, item: A) => request.unread ?? carries?.(request, item) ?? true
+  const isCarried = ({ request }: NetworkCall, item: A) =>
+    (options.carries === undefined ? request.unread : undefined) ?? carries?.(request, item) ?? true
   const play = async (input: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
     const trace = await playSink(make, input, given, log)
     if (answers) holdsSent(trace)
     const carriesAny = (call: NetworkCall): boolean => trace.items.some(({ item }) => isCarried(call, item))
     const counts = options.carries === undefined ? () => true : carriesAny
-    return { ...trace, carriesAny, judged: () => aloneIn(trace.periods, counts) }
+    /** Failed deliveries whose requests, for their item or for none, were all taken. */
+    const crowd = () =>
+      trace.periods.flatMap(({ deliveries, calls }) => {
+        const shared = calls.filter((call) => !carriesAny(call))
+        return deliveries.flatMap((delivery) => {
+          const [one, verdict] = [trace.items[delivery.item], verdictIn(delivery)]
+          if (!one || verdict?._tag !== 'Left' || isLate(delivery)) return []
+          const own = calls.filter((call) => shared.includes(call) || isCarried(call, one.item))
+          const isSent = own.some(({ request }) => carries?.(request, one.item))
+          const isOnce = deliveries.filter(({ before }) => before === one.before).length === 1
+          return own.every(wasTaken) ? [{ ...delivery, verdict, calls: own, isSent, isOnce }] : []
+        })
+      })
+    return { ...trace, crowd, judged: () => aloneIn(trace.periods, counts) }
   }
   /** The verdict of a new sink on one of the items, over a healthy network. */
   const freshVerdict = async (input: SinkInput<A>, at: number): Promise<Verdict | undefined> => {
@@ -250,6 +262,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           run.reach('not accepted')
           holds(isLeft(one.verdict) || (one.isRepeat && !isNewSuccess(one.verdict)), conflict(one))
         }
+        for (const one of trace.crowd()) holds(!one.isSent || one.isCancelled || !one.isOnce, conflict(one))
       },
     },
     'failed-is-retryable': {
@@ -260,21 +273,12 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     'refused-is-final': {
       statement: 'A 4xx is final, except 429; 408 and 425 may be. No other delivery makes an item final.',
       situations: ['refused'],
-      check: async ({ judged, periods, items, carriesAny }, input, run) => {
+      check: async ({ judged, crowd }, input, run) => {
         holdsMeant(judged(), 'refused', run)
-        for (const { deliveries, calls } of periods)
-          for (const delivery of deliveries) {
-            const verdict = verdictIn(delivery)
-            const one = items[delivery.item]
-            if (!one || !verdict || meaningOfVerdict(verdict) !== 'refused' || isLate(delivery)) continue
-            const own = calls.filter((call) => isCarried(call, one.item) || !carriesAny(call))
-            // A failure is judged alone.
-            if (own.some(({ meaning }) => meaning !== 'delivered')) continue
-            const isUnsent = !own.some((call) => isCarried(call, one.item))
-            const isOfItem = isUnsent && isLeft((await freshVerdict(input, delivery.item)) ?? verdict)
-            const found = `${String(deliveries.length)} deliveries ran, ${one.before} was given up: `
-            holds(isOfItem, found + conflict({ verdict, calls: own }))
-          }
+        for (const one of crowd()) {
+          if (meaningOfVerdict(one.verdict) !== 'refused') continue
+          holds(!one.isSent && isLeft((await freshVerdict(input, one.item)) ?? one.verdict), conflict(one))
+        }
       },
     },
     'retry-after': {
@@ -297,10 +301,10 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     'sends-the-item': {
       statement: 'A delivered item was in an accepted request; none carries another item, or this one again.',
-      situations: ['delivered'],
+      situations: [READ],
       check: ({ periods, items }, _, { reach }) => {
         for (const period of periods) {
-          const own = new Set(period.deliveries.map(({ item }) => items[item]?.before))
+          const own = new Set(period.deliveries.map(({ before }) => before))
           for (const { item, before } of items)
             for (const { request, ended, startedAt, endedAt } of own.has(before) ? [] : period.calls)
               holds(
@@ -311,8 +315,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
             const verdict = verdictIn(delivery)
             const one = items[delivery.item]
             if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
-            reach('delivered')
             const accepted = period.calls.filter(wasTaken)
+            if (options.carries || accepted.some(({ request }) => request.unread !== true)) reach(READ)
             const isSent = accepted.some((call) => isCarried(call, one.item))
             const sent = accepted.map(({ request }) => shownRequest(request)).join(', ')
             const way = 'if it does in a form of its own, give { carries }'

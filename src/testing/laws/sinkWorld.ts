@@ -96,12 +96,10 @@ const statuses = faultScript({
   ],
 })
 
-/** Neither cancelled nor repeated; the attempt of all. */
 export const plainStep = { wait: null, cancel: null, again: null, until: null, number: null }
 
 const none = { weight: 6, arbitrary: fc.constant(null) }
 
-/** `hasNetwork`: whether the network has a script. */
 export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Arbitrary<SinkInput<A>> => {
   const step = fc.record<SinkStep<A>>({
     item,
@@ -125,8 +123,9 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
 
 /** One subscription, and its notifications. */
 export interface Delivery {
-  /** Which item of the trace. */
+  /** Which item of the trace, and its text. */
   readonly item: number
+  readonly before: string
   readonly startedAt: number
   /** By `monotonic`. */
   readonly until: number
@@ -145,7 +144,6 @@ export interface Period {
 /** The network's treatment of a request, or a verdict. `failed`: not delivered; may be retried or not. */
 export type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
 
-/** The answer that a request got; undefined if it got none. */
 export const answerTo = ({ ended, fault }: NetworkCall) => {
   const effect = effectOf(fault, 'http://receiver.test/')
   return ended === 'answered' && effect.what === 'answer' ? effect : undefined
@@ -237,7 +235,7 @@ export const playSink = async <A>(
     const until = startedAt + (step.until ?? Infinity)
     const dated = { ...own, until: clock.now() + until - startedAt }
     const verdicts = step.until === null ? one.verdicts : verdictsOf(sink, item, dated)
-    const delivery: Delivery = { item: at, startedAt, until, told: [], isCancelled: false }
+    const delivery: Delivery = { item: at, before, startedAt, until, told: [], isCancelled: false }
     if (open++ === 0) periods.push({ deliveries: [], sent: network.calls.length, endedAt: Infinity })
     const period = periods.at(-1)
     period?.deliveries.push(delivery)

@@ -15,7 +15,6 @@ export const utf16Text: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...TROUBLESOME),
 )
 
-/** An id that is there: any text but the empty one. */
 export const id: fc.Arbitrary<string> = utf16Text.filter((each) => each !== '')
 
 /** A character of each size in JSON's UTF-8 bytes: `control` is written `\u0001`, and `quote` `\"`. */
@@ -60,10 +59,7 @@ export const sizedAround = (
 
 export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
 
-/**
- * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten. `weight`: how
- * often a command comes, beside 1.
- */
+/** Lists of commands, as data: up to `max`; fast-check alone would stop at ten. A `weight` is beside 1. */
 export const commands = <Data extends Readonly<Record<string, object>>>(
   of: { readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]> },
   { max }: { readonly max: number },

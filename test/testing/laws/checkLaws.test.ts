@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { config } from 'rxjs'
 import { describe, expect, it, vi } from 'vitest'
 import { checkLaws, holds, law, lawsOver, propertyOf, registerLaws } from '../../../src/testing/laws/index.ts'
 import { reportOf, type Law, type LawOptions } from '../../../src/testing/laws/index.ts'
@@ -45,16 +46,23 @@ describe('a law', () => {
   })
 
   it('whose input is no JSON is replayed by seed and path', async () => {
+    let isMended = false
     const asDate = law({
       id: 'number/small',
       statement: 'There is no date.',
       input: fc.date({ noInvalidDate: true }),
-      check: (date) => holds(false, `no ${String(date)}`),
+      situations: ['before 1970'],
+      check: (date, { reach }) => {
+        if (date.getTime() < 0) reach('before 1970')
+        holds(isMended, `no ${String(date)}`)
+      },
     })
     const { text, seed } = await reportOf(asDate, { seed: 7 })
     const path = /path: '([\d:]+)' }\)/.exec(text)?.[1] ?? ''
     const again = await reportOf(asDate, { only: 'number/small', seed, path })
     expect([again.result, again.runs]).toEqual(['broken', 1])
+    isMended = true
+    expect((await reportOf(asDate, { only: 'number/small', seed, path, runs: 1 })).result).toBe('kept')
   })
 
   it('that is broken by chance alone says so', async () => {
@@ -97,6 +105,19 @@ it('laws over a world play it for each', async () => {
   expect(await checkLaws(laws, { only: 'counter/has-all' })).toMatchObject([{ result: 'kept' }])
   const broken = laws.filter(({ id }) => id === 'counter/has-few').map((each) => reportOf(each))
   expect(await Promise.all(broken)).toMatchObject([{ result: 'broken', counterexample: 5 }])
+})
+
+it('laws that are checked at the same time hear their own errors only', async () => {
+  const before = config.onUnhandledError
+  const bad = lessThan(0, { check: () => void Promise.reject(new Error('planted')) })
+  const slow = lessThan(0, {
+    check: async () => {
+      for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
+    },
+  })
+  const reports = await Promise.all([slow, bad, slow].map((each) => reportOf(each, { runs: 3 })))
+  expect(reports.map(({ result }) => result)).toEqual(['kept', 'broken', 'kept'])
+  expect(config.onUnhandledError).toBe(before)
 })
 
 it('checkLaws tells an input once', async () => {

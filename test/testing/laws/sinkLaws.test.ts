@@ -1,8 +1,9 @@
 /** What a developer reads when a sink is used or written wrongly. */
+import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { interval, map, NEVER, of, type Observable } from 'rxjs'
+import { interval, map, NEVER, of, tap, type Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { retryable, sink, systemClock, toScheduler, withTimeout } from '../../../src/index.ts'
 import type { HandlerContext, Verdict } from '../../../src/index.ts'
@@ -53,6 +54,10 @@ const inItsOwnForm: MakeSink<SinkItem> = ({ network }) =>
   )
 const carries = ({ body }: NetworkRequest, { value }: SinkItem): boolean => body === `<${value}>`
 
+/** It sends nothing of its item. */
+const ofForms: MakeSink<SinkItem> = ({ network: { fetch } }) =>
+  sink('forms', (_, { signal }) => fetch('http://a.test/', { method: 'POST', body: new FormData(), signal }))
+
 const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, said: string]> = [
   ['settles', () => untyped(() => 1), 'expected a sink, got a function'],
   ['each-subscription', () => untyped(undefined), 'expected a sink, got undefined'],
@@ -71,6 +76,7 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['close', moreBrokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
   ['close', moreBrokenSinks['never closes'].make, 'the task is not done after 0 ms'],
   ['sends-the-item', inItsOwnForm, 'if it does in a form of its own, give { carries }'],
+  ['sends-the-item', ofForms, 'a form or a Request is not, give { carries }'],
   ['delivered-if-accepted', zipping(false), 'has to be wrapped in hold: await clock.hold(promise)'],
   ['close', unclosable, 'close({ timeout }) must answer a Promise'],
 ]
@@ -104,12 +110,26 @@ const statuses: StatusTable = [{ from: 409, to: 409, means: 'delivered' }, ...st
 describe('statuses of its own', () => registerLaws({ test: it }, sinkLaws(known, { statuses })))
 
 const made = untyped(withTimeout({ timeout: 9 }))
+const keyless = pipelineLaws(eventPipeline, { keyOf: () => undefined })
 const misused: ReadonlyArray<readonly [check: () => Promise<unknown>, said: string]> = [
   [async () => checkLaws(layerLaws(made)), 'give a function that answers the'],
   [async () => checkLaws(pipelineLaws(untyped(() => undefined))), 'give an Observable back, got undefined'],
+  [async () => checkLaws(keyless, { only: 'pipeline/keeps-order' }), 'never reached: two items with one key'],
   [async () => registerLaws(untyped(it), sinkLaws(known)), 'give { test }: registerLaws({ test }, laws)'],
 ]
 it.each(misused)('names a mistake of use: %#', (check, said) => expect(check()).rejects.toThrow(said))
+
+it('a pipeline gets its items as they are, such as a Date', async () => {
+  const dates = new Set<unknown>()
+  const item = (mark: string) => fc.tuple(fc.constant(mark), fc.date())
+  const see = tap((given) => dates.add(Array.isArray(given) && given[1] instanceof Date))
+  const [law] = pipelineLaws(
+    untyped((source$: Observable<unknown>) => source$.pipe(see)),
+    { item },
+  )
+  if (law !== undefined) await reportOf(law, { runs: 10 })
+  expect([...dates]).toEqual([true])
+})
 
 it('a pipeline that forgot the clock of its world is asked for it, and leaves no timer', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
