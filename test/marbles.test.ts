@@ -107,7 +107,6 @@ const OPERATORS: Readonly<Record<string, Drawn>> = {
     ),
 }
 
-/** What was seen in each row of a diagram. */
 const play = async (diagram: Diagram): Promise<ReadonlyArray<ReadonlyArray<Mark>>> => {
   const { name, rows, unit } = diagram
   const clock: VirtualClock = virtualClock()

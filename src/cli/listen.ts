@@ -130,14 +130,14 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     const passed = forwardTo && taken === undefined ? pass(forwardTo, request, body, stop) : undefined
     const status = taken ?? (passed ? await passed.catch(unreached) : respond)
     if (stop.aborted) return
-    requests++
+    const n = ++requests
     counts[verdict]++
     const { type, id } = idsIn(body)
     const bytes = body.length
     const print = (): void => {
       const text = bodies ? { body: body.toString() } : {}
       if (output === 'json')
-        out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status, ...text }))
+        out.line(toJson({ t: 'request', n, path, type, id, bytes, verdict, why, status, ...text }))
       if (output === 'lines') {
         const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
         const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
@@ -145,9 +145,11 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
       }
       if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
     }
+    // With a file it may be that there is no answer.
+    if (file === undefined) print()
     const reply = async (): Promise<void> => {
       if (status < 300 && !isForged && !(await keep(body))) return
-      print()
+      if (file !== undefined) print()
       response.writeHead(status).end()
       tell(startedAt, path, { id, text: String(body), byteLength: bytes }, status, isForged ? why : '')
     }

@@ -140,8 +140,8 @@ export interface Client<
   /**
    * Sends waiting messages, and resolves with the totals when everything accepted before has ended and its
    * outcomes were reported. Messages accepted later are not waited for; messages that a folder held at the
-   * start are. Flushes that overlap share one drain. With a `timeout` it resolves then at the latest. It
-   * shortens no delay of a retry. Never rejects.
+   * start are, and dead letters that are redriven meanwhile. Flushes that overlap share one drain. With a
+   * `timeout` it resolves then at the latest. It shortens no delay of a retry. Never rejects.
    */
   readonly flush: (options?: WaitOptions) => Promise<Totals>
   /**

@@ -283,8 +283,8 @@ export const closedIn = (failure: Failure): ReadonlyArray<string> =>
 
 const WHY = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }
 
-/** An error of a host's code: its message, behind a colon, may quote the item, so it is no part of a line. */
-const OF_HOST = /^(threw|defect)$/
+/** Stands before the message of a host's error, which may quote the item, so it is no part of a line. */
+export const MESSAGE = ', with the message: '
 
 /** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {
@@ -292,7 +292,7 @@ export const show = (failure: Failure): string => {
     case 'Refused':
     case 'Retryable':
       return [failure.status === undefined ? failure.reason : `${failure.reason} ${String(failure.status)}`]
-        .concat((OF_HOST.test(failure.reason) ? failure.detail?.split(': ', 1) : failure.detail) ?? [])
+        .concat(failure.detail?.split(MESSAGE, 1) ?? [])
         .join(', ')
     case 'AllFailed':
       return failure.causes.map((cause) => `${cause.sink}: ${show(cause.failure)}`).join('; ')

@@ -246,10 +246,11 @@ const areKnown = (input: Fields, { before }: KnownKeys): boolean => {
   return true
 }
 
-const unknownKeys = (input: Fields, known: KnownKeys): ReadonlyArray<string> => {
+const unknownKeys = (input: Fields, known: KnownKeys | undefined): ReadonlyArray<string> => {
+  if (known === undefined || areKnown(input, known)) return []
   const keys = Object.keys(input)
   const unknown = keys.filter((key) => !known.all.has(key) && input[key] !== undefined)
-  if (unknown.length === 0) known.before = keys
+  if (keys.every((key) => known.all.has(key))) known.before = keys
   return unknown
 }
 
@@ -300,10 +301,7 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
     }
     if (findings.length > 0) return left(findings)
     if (onUnknownKeys !== undefined && isListening()) {
-      const known = KEYS_OF_KIND.get(String(event.type))
-      const keysOf = ({ input: call }: CallMembers): ReadonlyArray<string> =>
-        known === undefined || areKnown(call, known) ? [] : unknownKeys(call, known)
-      const keys = valueOr([], () => keysOf(members))
+      const keys = valueOr([], () => unknownKeys(members.input, KEYS_OF_KIND.get(String(event.type))))
       if (keys.length > 0) ignoreRejection(valueOr(undefined, () => onUnknownKeys(keys)))
     }
     // Without findings its type is one of the seven, and it has the members of its kind.

@@ -1,6 +1,14 @@
 /** Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values. */
 import { valueOr, type Either } from '../core/either.ts'
-import { codeOf, messageOf, retryable, type Failure, type Receipt, type Retryable } from '../core/failure.ts'
+import {
+  MESSAGE,
+  codeOf,
+  messageOf,
+  retryable,
+  type Failure,
+  type Receipt,
+  type Retryable,
+} from '../core/failure.ts'
 import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
@@ -127,6 +135,8 @@ export const errorKind = (error: unknown): string =>
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })
 
-/** The failure of an error of a host's code. */
-export const thrown = (reason: 'threw' | 'defect', error: unknown): Retryable =>
-  retryable(reason, { detail: flat(`${errorKind(error)}: ${messageOf(error)}`) })
+/** The failure of an error of a host's code. Its message comes last, where `show` cuts it off. */
+export const thrown = (reason: 'threw' | 'defect', error: unknown): Retryable => {
+  const [kind, message] = [errorKind(error), messageOf(error)]
+  return retryable(reason, { detail: kind.endsWith(message) ? kind : flat(kind + MESSAGE + message) })
+}

@@ -40,6 +40,8 @@ const loggedCauses = (failure: Failure): ReadonlyArray<string> => {
 /** Failures that a person must act on. They are logged as errors. */
 const SERIOUS = /^(timeout|certificate|blockedAddress) /
 
+type Failing = Record<'failures' | 'lastLine' | 'lastFailure', number> & { readonly logged: Set<string> }
+
 /** Sinks, and places of defects, that are remembered: the URLs of a part may come and go for ever. */
 const MAX_FAILING = 1_000
 
@@ -64,7 +66,7 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
 export const toLogger = (logger: Logger, options: { readonly quiet?: number } = {}): Listener => {
   const { quiet } = checkOptions('options of toLogger', loggerOptions, options)
   checkOptions('argument of toLogger', aLogger, logger)
-  const failing = new Map<string, { failures: number; lastLine: number; readonly logged: Set<string> }>()
+  const failing = new Map<string, Failing>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
   let hasUnknownKeys = false
 
@@ -92,23 +94,24 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   }
 
   /** Counts a failure of the sink, and writes a line unless that cause was logged of it already. */
-  const failed = (
-    event: Attempted | UrlSkipped,
-    causes: ReadonlyArray<string>,
-    text: string,
-    failures: 0 | 1,
-  ): void => {
+  const failed = (event: Attempted | UrlSkipped, causes: ReadonlyArray<string>, text: string, count = 0) => {
     const { sink, at, number } = event
-    const [oldest] = failing.values()
-    const state = failing.get(sink) ?? { failures: 0, lastLine: at, logged: new Set() }
-    if (!failing.has(sink) && failing.size >= MAX_FAILING) {
-      if (oldest && !isQuietSince(oldest.lastLine, at)) return writeSometimes('warn', text, event, { sink })
-      failing.clear()
-    }
-    failing.set(sink, state)
-
-    state.failures += failures
     const cause = causes.toSorted().join(';')
+    const [oldest] = failing
+    if (oldest !== undefined && failing.size >= MAX_FAILING && !failing.has(sink)) {
+      const isRecent = !isQuietSince(oldest[1].lastFailure, at)
+      if (isRecent) {
+        writeSometimes('warn', `failing ${cause}`, event, { sink })
+        return
+      }
+      failing.delete(oldest[0])
+    }
+    const state = failing.get(sink) ?? { failures: 0, lastLine: at, lastFailure: at, logged: new Set() }
+    // The one whose last failure is the oldest comes first.
+    failing.delete(sink)
+    failing.set(sink, state)
+    state.lastFailure = at
+    state.failures += count
     if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return
     state.logged.add(cause)
     state.lastLine = at
@@ -119,7 +122,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   const attempted = (event: Attempted): void => {
     const { sink, at, result, late } = event
     if (late !== undefined)
-      failed(event, ['deadline'], `an attempt ended ${String(late)} ms past the deadline of its item`, 0)
+      failed(event, ['deadline'], `an attempt ended ${String(late)} ms past the deadline of its item`)
     if (isLeft(result)) return failed(event, [...new Set(loggedCauses(result.left))], show(result.left), 1)
     const state = failing.get(sink)
     if (state === undefined || !isQuietSince(state.lastLine, at)) return
@@ -134,7 +137,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       case 'Attempted':
         return attempted(event)
       case 'UrlSkipped':
-        return failed(event, ['queueFull'], 'its queue is full, so it skips some attempts', 0)
+        return failed(event, ['queueFull'], 'its queue is full, so it skips some attempts')
       case 'Ended': {
         const outcome = event.outcome._tag
         if (outcome !== 'Delivered') writeSometimes('warn', outcome, event, { outcome })

@@ -19,8 +19,9 @@ import { publishAsClosed } from '../log/listeners.ts'
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
 type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
 
-const assertFunction = (operator: string, given: unknown): unknown =>
+const assertFunction = (operator: string, given: unknown): void => {
   checkOptions(`argument of ${operator}`, func(), given)
+}
 
 /** `given` is the function of the host, which `change` calls. */
 const overRight = <A, B, More>(

@@ -16,7 +16,7 @@ import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { isReporting, nothingToCancel, subscribeTo, tellsCuts } from '../sink/layer.ts'
 import { CANCELLED, tellAttempt } from '../sink/observe.ts'
-import { onlyAttempt, SHARED, type Attempt, type SharedWork, type Sink } from '../sink/sink.ts'
+import { newShared, onlyAttempt, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { Ack, Entry, Nack } from './outbox.ts'
@@ -47,7 +47,7 @@ interface Deliveries<A, D> {
  * A class, because it is made for each delivery and three closures cost more. One for all relays: V8
  * optimizes for one shape.
  */
-class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>>, SharedWork {
+class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   older: Delivery<A, D> | undefined
   newer: Delivery<A, D> | undefined
   hasVerdict = false
@@ -57,8 +57,6 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>>, SharedW
   readonly item: D
   readonly startedAt: number
   attempt = onlyAttempt
-  work: unknown = undefined
-  isStarted = false
   /** A reading of the monotonic clock; undefined if this attempt is not reported here. */
   start: number | undefined
   isTold = false
@@ -127,8 +125,7 @@ export const deliveries = <A, D>(
   }
 
   /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
-  const attemptOf = (shared: Delivery<A, D>, report?: Listener): Attempt => {
-    const { entries, startedAt } = shared
+  const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number, report?: Listener): Attempt => {
     let attempts = 0
     let first = startedAt
     let lastFailure: Failure | undefined
@@ -138,7 +135,15 @@ export const deliveries = <A, D>(
       if (progress.attempts > attempts) attempts = progress.attempts
       if (!isBatch || isOfSinks(progress.lastFailure)) ({ lastFailure } = progress)
     }
-    return { number: attempts + 1, until: first + window, lastFailure, clock, report, from, [SHARED]: shared }
+    return {
+      number: attempts + 1,
+      until: first + window,
+      lastFailure,
+      clock,
+      report,
+      from,
+      [SHARED]: newShared(),
+    }
   }
 
   const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {
@@ -201,7 +206,7 @@ export const deliveries = <A, D>(
     if (wait === undefined) return
     const { due, delay, because, progress } = wait
     log({ _tag: 'Waiting', at: time, from, item, attempts, failure: progress.lastFailure, delay, because })
-    // Those that failed together are tried again together.
+    // Those that failed by one verdict are tried again together.
     save(members === undefined ? again.map(({ entry }) => ({ entry, due })) : again)
   }
 
@@ -230,7 +235,7 @@ export const deliveries = <A, D>(
       at.inFlight++
       if (delivery.isRetry) at.retriesInFlight++
       at.running++
-      delivery.attempt = attemptOf(delivery, reportIfHeard(delivery))
+      delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
       const cancel = subscribe(delivery.item, delivery.attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()
@@ -244,9 +249,9 @@ export const deliveries = <A, D>(
       const cancelled = running.drain()
       const cut = new Map<Entry<A>, number>()
       const queued: Array<Entry<A>> = []
-      for (const { hasVerdict, isStarted, entries, startedAt } of cancelled) {
+      for (const { hasVerdict, attempt, entries, startedAt } of cancelled) {
         if (hasVerdict) continue
-        if (cutsAreTold && !isStarted) queued.push(...entries)
+        if (attempt[SHARED]?.isQueued === true && !attempt[SHARED].isStarted) queued.push(...entries)
         else for (const entry of entries) cut.set(entry, startedAt)
       }
       at.inFlight = at.retriesInFlight = at.running = 0

@@ -37,6 +37,7 @@ const flushBarrier = () => {
       current.live++
       if (flushing.length > 0) segments.set(id, current)
     },
+    /** Added to the oldest: their ends are counted there, and a flush must not end too early. */
     found: (entries: number) => ((flushing[0] ?? current).live += entries),
     /** An entry has another id: it was stored. */
     renamed: (from: string, to: string): void => {

@@ -23,7 +23,7 @@ import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { thrown } from '../log/logEvent.ts'
 import { assertSink, deliveringBy, makeSink, reporting } from './layer.ts'
 import { reportedTo } from './observe.ts'
-import { nowOf, partOf, SHARED, type Attempt, type Sink } from './sink.ts'
+import { newShared, nowOf, partOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */
 export interface CombinationOptions {
@@ -120,7 +120,7 @@ const combine = <A>(
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
       const answers = before.map((old) => (old && isSettled(old, nowOf(attempt)) ? old : undefined))
       const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
-      const shared = attempt[SHARED] ?? (open.length > 1 ? { work: undefined } : undefined)
+      const shared = attempt[SHARED] ?? (open.length > 1 ? newShared() : undefined)
       const cancels: Cancel[] = []
       let unanswered = open.length
       let asked = 0

@@ -7,7 +7,7 @@ import { linkedList, type Link, type LinkedList } from '../core/linkedList.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeLayer, nothingToCancel, reporting, tellsCuts } from './layer.ts'
 import { reported, type Reported } from './observe.ts'
-import { partOf, type Attempt, type Sink } from './sink.ts'
+import { partOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `withConcurrency`. */
 export interface ConcurrencyOptions<in A> {
@@ -173,6 +173,7 @@ export const concurrencyLayer = <B>(
             report?.({ _tag: 'UrlSkipped', at: now(), from: partOf(attempt), item, sink: sink.name, number })
             return answer(observer, FULL)
           }
+          if (attempt[SHARED] !== undefined) attempt[SHARED].isQueued = true
           const delivery = new LimitedDelivery(queue, item, attempt, observer)
           queue.waiting.push(delivery)
           queue.starting.run()

@@ -5,6 +5,7 @@ import type { Clock } from '../core/clock.ts'
 import { isFailure, isVerdict, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf, type Fields } from '../core/json.ts'
+import { UnfitAnswer } from '../core/refusal.ts'
 import { checkOptions, func, optional, strict, text, timeLimit, withDefault } from '../core/options.ts'
 import { thrown } from '../log/logEvent.ts'
 import { answer, makeSink } from './layer.ts'
@@ -138,7 +139,7 @@ class Context implements HandlerContext {
  * decides as that of a webhook does; with `false` or a `Failure`, that is a defect of the handler; with
  * anything else, the item is delivered. If it rejects, or the handler throws, the item was not delivered: a
  * `Failure` stands for itself, another error is what `failureOf` says, else `Retryable('threw')` with the
- * error's message. Cancelling aborts `signal`, and whatever the Promise does later is ignored.
+ * error's kind, place and message. Cancelling aborts `signal`; whatever the Promise does later is ignored.
  *
  * After `close` nothing is delivered by a sink that has the option `close`: it answers `Retryable('closed')`.
  *
@@ -167,12 +168,12 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     if (failureOf === undefined) return left(thrown('threw', error))
     const failure: unknown = failureOf(error)
     if (isFailure(failure)) return left(failure)
-    throw new TypeError(`failureOf of the sink ${name} answered ${kindOf(failure)}, and no Failure`)
+    throw new UnfitAnswer(`failureOf of the sink ${name} answered ${kindOf(failure)}, and no Failure`)
   }
 
   const verdictOf = (value: unknown, attempt: Attempt): Verdict => {
     if (isVerdict(value)) return value
-    if (isMistake(value)) throw new TypeError(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
+    if (isMistake(value)) throw new UnfitAnswer(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
     if (!isRecord(value)) return delivered
     const status = statusOf(value)
     if (status !== undefined) {
@@ -183,7 +184,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     }
     if (value['_tag'] !== 'Left') return delivered
     if (value['left'] instanceof Error) return failed(value['left'])
-    throw new TypeError(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
+    throw new UnfitAnswer(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
 
   let closing: Promise<void> | undefined

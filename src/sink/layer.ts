@@ -10,6 +10,7 @@ import { perClock, steady, systemClock, type Cancel, type Clock } from '../core/
 import { isVerdict, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
+import { UnfitAnswer } from '../core/refusal.ts'
 import { clockOf, isSink, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /**
@@ -189,7 +190,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   // The entry of this very function: it takes the items that the function takes.
   const start = starts.get(deliver) as Subscribe<A> | undefined
   const subscribe = holding<A>((item, attempt, observer) => {
-    const wrong = (it: string): void => observer.error(new TypeError(`the sink ${sink.name} emitted ${it}`))
+    const wrong = (it: string): void => observer.error(new UnfitAnswer(`the sink ${sink.name} emitted ${it}`))
     let hasVerdict = false
     const subscription = sink.deliver(item, attempt).subscribe({
       next: (verdict) => {

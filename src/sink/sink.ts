@@ -13,15 +13,12 @@ import { guarded, type WaitOptions } from '../core/options.ts'
 import type { Listener } from '../log/logEvent.ts'
 
 /**
- * What the sinks of one attempt share: a place for work, which `post` uses, and whether one was asked, not
- * only queued. It goes with the attempt, so an item that waits for its retry holds nothing.
+ * What the sinks of one attempt share: a place for work, which `post` uses, and whether they only
+ * wait in queues. It goes with the attempt, so an item that waits for its retry holds nothing.
  */
 export const SHARED: unique symbol = Symbol('headrace.shared')
 
-export interface SharedWork {
-  work: unknown
-  isStarted?: boolean
-}
+export const newShared = (work?: unknown) => ({ work, isQueued: false, isStarted: false })
 
 /** Which attempt this is. A sink may ignore it; a layer must pass it on. */
 export interface Attempt {
@@ -40,7 +37,7 @@ export interface Attempt {
   /** Headers that layers add to the request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** @internal */
-  readonly [SHARED]?: SharedWork | undefined
+  readonly [SHARED]?: ReturnType<typeof newShared> | undefined
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */

@@ -66,8 +66,7 @@ export const statusTable: StatusTable = [
 
 /** The meaning of a status. */
 export const meaningOf = (table: StatusTable, status: number): StatusMeaning => {
-  const rule = table.find(({ from, to }) => status >= from && status <= to)
-  return rule?.means ?? 'refused'
+  return table.find(({ from, to }) => status >= from && status <= to)?.means ?? 'refused'
 }
 
 const NEVER_FOLLOWED = 'redirects are never followed: give the URL that it leads to'

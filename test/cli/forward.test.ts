@@ -59,7 +59,6 @@ it('accounts for each of a thousand lines, whatever becomes of it', async () => 
     ...{ dropped: 0, abandoned: 0, waiting: 0 },
   })
   expect(receiver.received.length).toBe(summary.accepted)
-  // Each line is reported with its own number, and with what became of it.
   const ends = reports.filter(({ t }) => t === 'outcome' || t === 'refused')
   const told = new Map(ends.map(({ line, outcome, reason }) => [line, outcome ?? reason]))
   drawn.forEach((name, at) => {

@@ -1,4 +1,3 @@
-/** Commands over a real PostgreSQL. Left out if there is no server. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { virtualClock } from '../../src/testing/virtualClock.ts'

@@ -1,4 +1,3 @@
-/** Collectors for tests: with a sink in memory, and mounted on servers. */
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'

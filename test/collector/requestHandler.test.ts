@@ -28,7 +28,6 @@ interface Sent {
   readonly answers?: Readonly<Record<string, string>>
 }
 
-/** `reason`: a part of it. */
 const wrong = (what: string, status: number, reason: string, by: Sent) => ({ what, status, reason, ...by })
 type Wrong = ReturnType<typeof wrong>
 

@@ -1,4 +1,3 @@
-/** A collector whose sources and destinations change while it runs. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'

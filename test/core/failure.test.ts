@@ -94,6 +94,8 @@ it.each([
 
 it('shows of an error of a host its kind and place, and not its message', () => {
   const failure = thrown('threw', new RangeError('Key (email)=(bob@secret.example)'))
-  expect(failure.detail).toMatch(/^RangeError at .+: Key \(email\)=\(bob@secret\.example\)$/)
+  expect(failure.detail).toMatch(
+    /^RangeError at .+, with the message: Key \(email\)=\(bob@secret\.example\)$/,
+  )
   expect(show(failure)).toMatch(/^threw, RangeError at [^:]+:\d+:\d+$/)
 })

@@ -1,4 +1,3 @@
-/** Destinations that post to receivers, for the tests of one file. */
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { webhookDestination, type Settings } from '../../src/destination/index.ts'
 import { capDelay, exponential } from '../../src/policy/index.ts'

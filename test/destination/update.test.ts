@@ -1,4 +1,3 @@
-/** Settings that change while a destination runs, over real requests. */
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { closed } from '../../src/core/refusal.ts'

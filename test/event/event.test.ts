@@ -27,6 +27,8 @@ describe('decoding a call', () => {
     eventIn({ cache: 1, toJSON: () => ({ ...call, propertes: {}, sentAt: undefined }) }, codec)
     expect(dropped[1]).toEqual(['propertes'])
     eventIn(new Proxy(call, { ownKeys: throwing('planted') }), codec)
+    for (const later of [undefined, 1]) eventIn({ ...call, later }, codec)
+    expect(dropped[2]).toEqual(['later'])
     const failing = eventCodec({ onUnknownKeys: throwing('planted') })
     expect(eventIn({ type: 'delete', userId: 'u', x: 1 }, failing)).toMatchObject({ userId: 'u' })
   })

@@ -95,7 +95,6 @@ describe('the allow list (DE13)', () => {
     const paths = (egress: unknown) => pathsIn(decodeOptions(egressOption, egress))
     const right = ['public', 'network', {}, { to: 'public', allow: ['a.example', '10.0.0.0/8', '::1'] }]
     expect([right.flatMap(paths), ['private', null].flatMap(paths)]).toEqual([[], ['', '']])
-    // L2
     for (const key of ['mode', 'To', 'deny', 'alow']) expect(paths({ [key]: 'public' })).toEqual([key])
     expect(paths({ to: 'all', allow: 'a.example', too: 1 })).toEqual(['to', 'allow', 'too'])
     const wrong = ['10.0.0.0/33', '999.1.1.1', 'a b', '', 7, 'https://a.example', '*.example']

@@ -14,7 +14,7 @@ import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { batch, deliver, failover, lift, onlyAttempt, sign } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { SHARED } from '../../src/sink/sink.ts'
+import { newShared, SHARED } from '../../src/sink/sink.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { testCertificates, virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
 import type { Receiver, TestCertificate, VirtualClock } from '../../src/testing/index.ts'
@@ -204,7 +204,7 @@ describe('the webhooks of one attempt', () => {
     const sinks = ['a', 'b', 'c', 'd', 'e'].map((path, at) =>
       sinkTo({ url: receiver.url + path, secret: at % 2 === 0 ? secret.right : 'another' }),
     )
-    const shared = { work: undefined }
+    const shared = newShared()
     const attempt = { ...onlyAttempt, [SHARED]: shared }
     await Promise.all(sinks.map((sink) => deliverOnce(sink, event, { attempt })))
     // One for the secret that three share, one for each of the two that were given as text.

@@ -10,7 +10,6 @@ import { itKeeps, law, same, type Law } from '../support/check.ts'
 export type Pairs = ReadonlyArray<readonly [userId: string, value: unknown]>
 export type Played = Readonly<{ changes: ReadonlyArray<Change<unknown>>; state: Pairs }>
 
-/** The code under test: one sync for each state. */
 export type Play = (previous: Pairs, states: ReadonlyArray<Pairs>) => ReadonlyArray<Played>
 const ids = (pairs: Pairs): ReadonlyArray<string> => pairs.map(([id]) => id)
 

@@ -1,4 +1,3 @@
-/** The laws of `batch`, for payloads and for any items. */
 import { from } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { batch, lift } from '../../src/index.ts'

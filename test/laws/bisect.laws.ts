@@ -75,7 +75,6 @@ const judge = (world: World, members: ReadonlyArray<number>, request: number, at
 }
 
 const MOST_ATTEMPTS = 4
-/** Longer than any attempt takes. */
 const LONG = 1_000
 
 const play = (make: MakeBisect, world: World) => {
@@ -185,7 +184,6 @@ const expectedOf = ({ world, attempts }: Trace, now: Played) => {
 
 const verdictIn = ({ heard }: Played) => heard.find(({ what }) => what === 'next')?.verdict
 
-/** Without the words for people. */
 const plain = (verdict: Verdict): unknown =>
   JSON.parse(JSON.stringify(verdict, (key, value: unknown) => (key === 'detail' ? undefined : value)))
 

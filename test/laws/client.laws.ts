@@ -230,8 +230,6 @@ export const ownClientLaws = laws.each
 
 it('a client keeps our own laws too', () => fc.assert(laws.all(open)))
 
-// A crash.
-
 const crash = fc.record({
   sends: fc.array(fc.constantFrom(0, 0, 0, 1, 30, 400), { minLength: 1, maxLength: 40, size: 'max' }),
   size: fc.constantFrom(1, 3, 20),

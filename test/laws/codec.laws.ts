@@ -1,4 +1,3 @@
-/** The laws of codecs: those of headrace, and some of io-ts. */
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
 import { Event, ParsedEvent, Integrations, WebhookBody } from '../../src/event/index.ts'

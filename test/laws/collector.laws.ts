@@ -24,7 +24,6 @@ const sending = fc.record({
   do: fc.constantFrom('post', 'post', 'accept'),
   source: fc.constantFrom(...SOURCES),
   messages: fc.array(message, { minLength: 1, maxLength: 6, size: 'max' }),
-  /** Of the whole batch. */
   integrations,
 })
 const toggling = fc.record({ do: fc.constantFrom('enable', 'disable'), name: fc.constantFrom(...NAMES) })
@@ -32,7 +31,6 @@ const deletes = fc.record({ do: fc.constant('delete user'), sources: fc.subarray
 const target = fc.record({
   sources: fc.subarray(SOURCES, { minLength: 1 }),
   enabled: fc.constantFrom(true, true, true, false),
-  /** Whether its sink takes at once; else it never answers. */
   takes: fc.boolean(),
 })
 const [often, seldom] = [

@@ -1,4 +1,3 @@
-/** Laws of a destination whose URLs change while it runs. */
 import * as fc from 'fast-check'
 import { it } from 'vitest'
 import { refused, retryable, type Verdict, type Payload } from '../../src/index.ts'

@@ -1,4 +1,3 @@
-/** What the laws of layers that remember in memory share. */
 import * as fc from 'fast-check'
 import type { Verdict } from '../../src/index.ts'
 import { stepsOf, type Ran } from './deliveries.ts'

@@ -1,4 +1,3 @@
-/** The outbox in memory keeps the laws of an outbox. */
 import { expect, test } from 'vitest'
 import { ConfigError } from '../../src/destination/index.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'

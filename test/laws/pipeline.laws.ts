@@ -1,4 +1,3 @@
-/** Pipelines of our operators keep the laws of a pipeline. */
 import { groupBy, mergeMap } from 'rxjs'
 import { describe, test } from 'vitest'
 import { validate, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'

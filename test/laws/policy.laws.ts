@@ -1,4 +1,3 @@
-/** The laws of `step`, and of policies that are combined. */
 import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'

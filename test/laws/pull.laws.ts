@@ -23,7 +23,6 @@ const world = fc.record({
   /** Outputs are arrays of this many items; 0 means single items. */
   group: fc.constantFrom(0, 0, 1, 3),
   fails: fc.boolean(),
-  /** Unsubscribe at this time. */
   stopAt: fc.option(fc.nat({ max: 60 }), { freq: 3 }),
 })
 

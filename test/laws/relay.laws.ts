@@ -26,7 +26,6 @@ interface Ask {
 
 const step = fc.record({
   answer: fc.constantFrom<Answer>('ok', 'refuse', 'busy', 'busy', 'busy', 'wait', 'defect'),
-  /** Milliseconds until the verdict, and from the verdict to rest. */
   after: fc.constantFrom(0, 0, 1, 40, 5_000),
   rest: fc.constantFrom(0, 0, 30),
 })

@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest'
 import { enrich, filterRight, flatMapRight, isRefusal, lift, mapRight, tapRight } from '../../src/index.ts'
 import { holds, itKeeps, law, same, turns, type Drawn, type Law } from '../support/check.ts'
 
-/** Its function takes this many turns of the event loop. */
 const item = fc.record({ n: fc.nat(9), throws: fc.boolean(), turns: fc.nat(4) })
 type Item = Drawn<typeof item>
 type Each = Either<string, Item>

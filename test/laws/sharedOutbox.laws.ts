@@ -1,4 +1,3 @@
-/** A store in memory that several relays share keeps the laws of one. */
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, test } from 'vitest'
 import { full } from '../../src/core/refusal.ts'

@@ -1,4 +1,3 @@
-/** The laws of signing and verifying. */
 import { it } from 'vitest'
 import { signatureOf, verifyParsed, verifyRaw } from '../../src/signing/index.ts'
 import { registerLaws, signLaws } from '../../src/testing/laws/index.ts'

@@ -1,4 +1,3 @@
-/** The laws of a sink, for the sinks of this package. */
 import { Writable } from 'node:stream'
 import { describe, it } from 'vitest'
 import { contramap } from '../../src/index.ts'

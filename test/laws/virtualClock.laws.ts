@@ -16,7 +16,6 @@ type Command =
       readonly count: number
       readonly then: ReadonlyArray<Command>
     }
-  /** The timer with this number, in any state. */
   | { readonly do: 'cancel'; readonly number: number }
   | { readonly do: 'tick'; readonly number: number }
   | { readonly do: 'wall'; readonly number: number }

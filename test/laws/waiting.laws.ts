@@ -23,7 +23,6 @@ const world = fc.record({
 interface Asked {
   readonly send: (id: string) => unknown
   readonly ready: () => Promise<void>
-  /** `idle` of a destination, `flush` of a client. */
   readonly rest: () => Promise<Totals>
   readonly close: () => Promise<unknown>
   readonly stats: () => Totals

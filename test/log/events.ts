@@ -1,4 +1,3 @@
-/** One log event of each kind. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Attempted, LogEvent } from '../../src/log/logEvent.ts'
 import { expired, refused, retryable, type Failure } from '../../src/core/failure.ts'

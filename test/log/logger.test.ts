@@ -35,10 +35,17 @@ describe('toLogger', () => {
 
   it('logs 1,000 sinks that fail once each, and more of them with one line for each time of quiet', () => {
     const { lines, onEvent } = logged()
-    for (let n = 0; n < 3_030; n++) onEvent(attempted(`${A}/${String(n % 1_010)}`, 1, unavailable))
-    expect(lines).toHaveLength(1_001)
-    onEvent(attempted(`${A}/1009`, 60_001, unavailable))
-    expect(lines).toHaveLength(1_002)
+    const failing = (at: number, from: number, end: number): number => {
+      for (let n = from; n < end; n++) {
+        const failure = retryable('status', { status: 503, detail: String(at + n) })
+        onEvent(attempted(`${A}/${String(n)}`, at, failure))
+      }
+      return lines.length
+    }
+    expect([1, 2, 3].map((at) => failing(at, 0, 1_010))).toEqual([1_001, 1_001, 1_001])
+    expect([failing(60_002, 0, 1_010), failing(60_003, 0, 1_010)]).toEqual([1_002, 1_002])
+    // Those that have not failed for a minute make room.
+    expect([failing(130_000, 900, 1_010), failing(130_001, 900, 1_010)]).toEqual([1_012, 1_012])
   })
 
   const skipped: LogEvent = { _tag: 'UrlSkipped', at: 0, from: 'test', item: 1, sink: A, number: 1 }

@@ -1,4 +1,3 @@
-/** Audiences with one fault each, and the law that finds it. */
 import { audience, audienceLaws, membership, nameLaws, trait, values } from '../laws/audience.laws.ts'
 import type { Pairs, Play, Played, TraitName } from '../laws/audience.laws.ts'
 import { itCatches } from '../support/mutants.ts'

@@ -1,4 +1,3 @@
-/** Collectors with one fault each, and the law that finds it. */
 import { map } from 'rxjs'
 import { collectorLaws, type CreateCollector } from '../laws/collector.laws.ts'
 import { altering, itCatches } from '../support/mutants.ts'

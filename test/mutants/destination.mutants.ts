@@ -1,4 +1,3 @@
-/** Destinations with one fault each, and the laws that find it. */
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { openOver } from '../destination/virtual.ts'
 import { destinationLaws, type OpenDestination } from '../laws/destination.laws.ts'

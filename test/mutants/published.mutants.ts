@@ -5,7 +5,6 @@ import { pushedOutboxes, rooms } from '../support/publishedLaws.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 
-/** The seeds that find it. */
 const found = async (laws: ReadonlyArray<Law>, id: string): Promise<ReadonlyArray<number>> => {
   const seeds: number[] = []
   for (const law of laws.filter((each) => each.id === id))

@@ -14,7 +14,6 @@ const attempting = <A>(sink: Sink<A>, change: (attempt: Attempt) => Partial<Atte
     (subscribe) => (item, attempt, observer) => subscribe(item, { ...attempt, ...change(attempt) }, observer),
   )
 
-/** Does not pass a cancel on. */
 const leaky = <A>(sink: Sink<A>): Sink<A> =>
   makeLayer<A>(sink, (subscribe) => (item, attempt, observer) => {
     subscribe(item, attempt, observer)

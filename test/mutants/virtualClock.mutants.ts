@@ -2,7 +2,6 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { virtualClockLaws, type MakeClock } from '../laws/virtualClock.laws.ts'
 import { altering, itCatches } from '../support/mutants.ts'
 
-/** The real clock with one fault. */
 const changed = altering((start: number) => virtualClock({ start }))
 
 itCatches<MakeClock>('virtualClock', virtualClockLaws, {

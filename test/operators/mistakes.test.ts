@@ -29,7 +29,6 @@ import { payloadOf } from '../sink/deliverOnce.ts'
 import { answered, until } from '../support/http.ts'
 import { throwing, turns } from '../support/check.ts'
 
-/** As code in JavaScript calls it. */
 type Untyped = (...given: ReadonlyArray<unknown>) => unknown
 const untyped = (f: unknown): Untyped => f as Untyped
 

@@ -34,7 +34,6 @@ describe('with the instrumentation of undici', () => {
   let report: Report
   beforeAll(async () => {
     const { stdout } = await runScript('../otel/tracedProcess.js', [])
-    // The file prints a report.
     report = JSON.parse(stdout) as Report
   })
   const of = (name: string) => {

@@ -1,4 +1,3 @@
-/** The file of an lmdb outbox, damaged or sound. */
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import {

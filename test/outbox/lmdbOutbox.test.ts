@@ -102,7 +102,6 @@ describe('bookmarks', () => {
     for (const [at, item] of some(5).entries())
       await outbox.enqueue([item], { bookmark: { name: 'in', value: String(at) } })
     expect(outbox.bookmark('in')).toBe('2')
-    // As a crash would leave it.
     const copy = newFolder()
     copyFileSync(join(path, 'data.mdb'), join(copy, 'data.mdb'))
     await outbox.close()

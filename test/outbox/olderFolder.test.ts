@@ -16,9 +16,7 @@ import { receiverOf } from '../support/http.ts'
 
 const HOUR = 3_600_000
 const WRITTEN = Date.UTC(2026, 0, 1)
-/** The deadline of four hours is over. */
 const LATE = WRITTEN + 4 * HOUR + 1_000
-/** When the retries of each folder were tried first. */
 const FIRST = { destination: WRITTEN + 57, client: WRITTEN + 86 }
 
 const copyOf = (name: string): string => {

@@ -119,7 +119,6 @@ it('names the destination whose function answers no outbox', () => {
 })
 
 it('of one part is refused to another until it is closed', async () => {
-  // Of any items.
   const outbox = memoryOutbox() as never
   const first = createClient('key', { ...quiet, drainOnExit: false, outbox })
   const again = /outbox is the outbox of another part: give each part one of its own/

@@ -61,9 +61,7 @@ const laterOutbox = <A>(tries: ReadonlyArray<Try>, earlier: ReadonlyArray<A>, is
   }
   const outbox: Outbox<A> = {
     ...memory,
-    // The same functions.
     ...(Object.fromEntries(GUARDED.map(guard)) as Partial<Outbox<A>>),
-    // A millisecond away.
     lease: (...given) =>
       new Promise((resolve) => {
         if (!isOpen) early.push('lease')

@@ -1,4 +1,3 @@
-/** Which entries make the next delivery, for given moments. */
 import { describe, expect, it } from 'vitest'
 import { type Moment, batchOf, one } from '../../src/outbox/take.ts'
 

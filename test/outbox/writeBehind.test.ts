@@ -79,7 +79,6 @@ describe('a client over an outbox of the host', () => {
 
   it('leaves what has not ended in a durable outbox, and the next client delivers it first', async () => {
     let text = () => ''
-    /** Its own store, not one that it shares. */
     const stored = (clock: VirtualClock, from?: string) => {
       const store = sharedStore<Message>(clock, { from })
       text = store.text

@@ -1,4 +1,3 @@
-/** The page of an inspector in Chromium. */
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'

@@ -1,4 +1,3 @@
-/** The built command, started as a process. */
 import { execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'

@@ -13,9 +13,7 @@ import { callOf, nameOf } from './messages.js'
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 /** Ended and not stored yet when a process is killed: at most this many acks. */
 const UNSAVED = 16
-/** The default of `maxInFlight`. */
 const IN_FLIGHT = 1_000
-/** Items in a pipeline of operators at the same time. */
 const WINDOW = 64
 const CLEAN_END = { code: 0, signal: null, stderr: '' }
 
@@ -63,7 +61,6 @@ it(`a client, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () 
     begin: (life, stage) => {
       const { child, over } = startLife([PIPELINE, 'client', path, `${stage.url}batch`], stage.hear)
       child.stdin.write(missing(stage))
-      // Only the last life comes to its end.
       if (life === SIZE.kills) child.stdin.end()
       return { child, over }
     },

@@ -210,7 +210,6 @@ export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => voi
   return { child, over }
 }
 
-/** What a test of a pipeline works with. */
 export interface Stage {
   readonly names: ReadonlyArray<string>
   readonly account: Account

@@ -60,7 +60,6 @@ it('of many processes that find a stale lock at once, one opens the folder', asy
     const children = Array.from({ length: 4 }, () => spawn(process.execPath, [CHILD, 'hold', path]))
     const told = await Promise.all(
       children.map(async ({ stdout }) => {
-        // The process writes text.
         const [line] = (await once(stdout, 'data')) as [Buffer]
         return line.toString().trim()
       }),
@@ -95,7 +94,6 @@ describe('a disk that is full', () => {
   const survives = async (path: string, command: string, args: ReadonlyArray<string>): Promise<Filled> => {
     const { stdout, stderr, status } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1e8 })
     expect(status, stderr).toBe(0)
-    // The process writes this.
     const filled = JSON.parse(stdout) as Filled
     expect(filled).toMatchObject({ waiting: filled.accepted.length, unhandled: [] })
     expect(filled.accepted.length).toBeGreaterThan(500)

@@ -47,7 +47,6 @@ const tasks = {
     say(JSON.stringify({ accepted, waiting, refusals: [...refusals], ended, unhandled }))
   },
 
-  /** Redrives all dead letters, and dies when it looks at one of them. */
   redrive: async () => {
     let seen = 0
     await open().dead.redrive(() => {
@@ -56,7 +55,6 @@ const tasks = {
     })
   },
 
-  /** Dies while it creates the store, behind its trees. */
   create: async () => {
     const { stringify } = JSON
     JSON.stringify = (value) => {

@@ -3,7 +3,7 @@ import { take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { failover, firstSuccess, onlyAttempt, sink, toAll, type Sink, type Verdict } from '../../src/index.ts'
 import { refused, retryable, show } from '../../src/core/failure.ts'
-import { SHARED } from '../../src/sink/sink.ts'
+import { newShared, SHARED } from '../../src/sink/sink.ts'
 import { scriptedSink, virtualClock, type Reply, type ScriptedSink } from '../../src/testing/index.ts'
 
 const taken: Verdict = right({ sink: 'a', status: 200 })
@@ -51,14 +51,14 @@ test('closes all at the same time, and fails only when all are closed', async ()
 
 test('several sinks share their work; one alone is given that of its own attempt', () => {
   const [one, other] = [scripted('a', { verdict: taken }), scripted('b', { verdict: taken })]
-  const shared = { work: undefined }
+  const shared = newShared()
   firstSuccess([one, other]).deliver(1, onlyAttempt).subscribe()
   firstSuccess([one]).deliver(1, onlyAttempt).subscribe()
   firstSuccess([one, other])
     .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), [SHARED]: shared })
     .subscribe()
   const [first, alone, given] = one.calls.map((call) => call.attempt[SHARED])
-  expect([first, alone]).toStrictEqual([{ work: undefined, isStarted: true }, undefined])
+  expect([first, alone]).toStrictEqual([{ ...newShared(), isStarted: true }, undefined])
   expect(first).toBe(other.calls[0]?.attempt[SHARED])
   expect(given).toBe(shared)
 })

@@ -12,7 +12,6 @@ export interface DeliverOptions {
   readonly cut?: Promise<unknown> | 'after the verdict'
 }
 
-/** Delivers, and resolves when it is over in one way or another. */
 export const deliverOnce = <A>(sink: Sink<A>, item: A, { attempt = onlyAttempt, cut }: DeliverOptions = {}) =>
   new Promise<Seen>((resolve) => {
     const verdicts: Verdict[] = []

@@ -199,15 +199,15 @@ describe('the verdict of a handler', () => {
     [
       'a Left of something else: as if it had been thrown',
       async () => left(new Error('no')),
-      threw(/^Error at \S+: no$/),
+      threw(/^Error at \S+, with the message: no$/),
     ],
     ['a TaskEither', () => async () => left(refused('gone')), left(refused('gone'))],
     ['an Either at once', () => left(retryable('busy')), left(retryable('busy'))],
-    ['a rejection', async () => fails(), threw(/^Error at \S+: broken pipe$/)],
-    ['a throw', fails, threw(/^Error at \S+: broken pipe$/)],
-    ['a TaskEither that throws', () => fails, threw(/^Error at \S+: broken pipe$/)],
+    ['a rejection', async () => fails(), threw(/^Error at \S+, with the message: broken pipe$/)],
+    ['a throw', fails, threw(/^Error at \S+, with the message: broken pipe$/)],
+    ['a TaskEither that throws', () => fails, threw(/^Error at \S+, with the message: broken pipe$/)],
     ['a rejection with a Failure', () => rejecting(refused('gone')), left(refused('gone'))],
-    ['a rejection with nothing', () => rejecting(undefined), threw(/^a thrown undefined: undefined$/)],
+    ['a rejection with nothing', () => rejecting(undefined), threw(/^a thrown undefined$/)],
   ]
 
   test.each(cases)('%s', async (_name, handler, verdict) => {

@@ -58,7 +58,6 @@ it('fails with the pipeline, with an error in a callback, and with a source that
     expect(() => pull(source as never, asIs)).toThrow(/must be iterable, got (a \w+|null|an object): await/)
   expect(() => pull([], undefined as never)).toThrow('pipeline of pull: is missing: it must be a function')
   await expect(all(pull({ [Symbol.iterator]: throws }, asIs))).rejects.toBe(oops)
-  // Not a result.
   const next = () => Promise.resolve(undefined)
   const odd = { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<number>
   await expect(all(pull(odd, asIs))).rejects.toThrow(TypeError)

@@ -319,7 +319,6 @@ export const files =
 
 const ALL = { count: 1_000, retries: 1_000 }
 let push: () => void = constVoid
-/** What `pushing` does not promise. */
 export const pushed: OutboxLawOptions = {
   settle: async () => push(),
   capabilities: { order: 'none', exactBytes: false },
@@ -402,7 +401,6 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   }),
 })
 
-/** For the laws that `pushed` leaves. */
 export const brokenPushing: Versions<MakeOutbox> = {
   ...Object.fromEntries(
     Object.entries<Broken<MakeOutbox>>({ ...parts.brokenOutboxes, ...moreBrokenOutboxes }).filter(

@@ -9,7 +9,6 @@ export { holds, same } from '../../src/testing/laws/law.ts'
 export type Law = Readonly<{ id: string; property: fc.IAsyncProperty<unknown> }>
 export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
-/** A law that holds for each input. It throws if it is broken. */
 export const law = <Input>(
   id: string,
   inputs: fc.Arbitrary<Input>,

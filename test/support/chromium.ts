@@ -1,4 +1,3 @@
-/** A page in Chromium, driven over its debugging protocol. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

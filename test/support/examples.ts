@@ -17,7 +17,6 @@ export interface Fence {
   readonly file: string
   readonly line: number
   readonly language: string
-  /** Words after the language: `no-run`. */
   readonly flags: ReadonlyArray<string>
   readonly text: string
 }

@@ -124,7 +124,6 @@ const batchServer = async (reply: (request: BatchRequest, index: number) => Repl
 let answers = 0
 subscribe('undici:request:headers', () => answers++)
 
-/** Resolves when the headers of this many more answers have come in. */
 export const answered = (count = 1): Promise<void> => {
   const wanted = answers + count
   return until(() => answers >= wanted)

@@ -1,4 +1,3 @@
-/** Changes everything in a value that can be changed, in place. */
 export const mutated = (value: unknown, seed: number): void => {
   if (typeof value !== 'object' || value === null) return
   // Sound for every object: whatever stands there is replaced.

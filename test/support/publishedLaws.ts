@@ -1,4 +1,3 @@
-/** All published laws, and the mutants that show that they bite. */
 import * as t from 'io-ts'
 import { isRecord } from '../../src/core/json.ts'
 import { batchLaws, clientLaws, failoverLaws, firstSuccessLaws } from '../../src/testing/laws/index.ts'
@@ -40,7 +39,6 @@ const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
   ...toAllLaws(make),
 ]
 
-/** With fewer laws than `outboxes`. */
 export const pushedOutboxes = roomOf(
   'outboxes of a server that pushes',
   (make) => outboxLaws(make, more.pushed),

@@ -12,7 +12,6 @@ import { dirname, join } from 'node:path'
 const say = (script) => spawnSync('sh', ['-c', script], { encoding: 'utf8' }).stdout.trim()
 const folders = '$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV | tr "\\n" :)'
 const found = (name) => say(`PATH=$PATH:/usr/sbin:${folders}; readlink -f "$(command -v ${name})"`)
-/** Where the programs stand; empty without one. */
 export const programs = { initdb: found('initdb'), pgbouncer: found('pgbouncer'), nats: found('nats-server') }
 
 /** A port below those that systems give to connections, so that nothing takes it while its server is dead. */
@@ -27,7 +26,6 @@ export const freePort = async () => {
   return isFree ? port : freePort()
 }
 
-/** Neither server runs as root. */
 const idOf = (flag) => Number(say(`id ${flag} postgres`))
 const user = process.getuid() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {}
 

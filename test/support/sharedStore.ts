@@ -13,15 +13,12 @@ interface View<A> {
 
 export interface SharedStore<A> {
   readonly open: () => View<A>
-  /** All that have not ended, in the order of `enqueue`. */
   readonly entries: () => ReadonlyArray<Entry<A>>
-  /** In the order of their acks. */
   readonly ended: ReadonlyArray<Outcome<A>>
   readonly text: () => string
 }
 
 interface SharedStoreOptions<in A> extends Partial<OutboxBounds> {
-  /** Milliseconds until an answer; 0 answers at once. */
   readonly latency?: number
   /** Milliseconds. With 0 the next view has all entries of a killed one at once. */
   readonly leaseTime?: number

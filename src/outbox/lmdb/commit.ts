@@ -115,7 +115,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
       env.resetReadTxn()
     }
     // It is written. One of these that threw would have the others asked again.
-    return right(applied.map((each) => (isLeft(each) ? each : right(valueOr(undefined, each.right)))))
+    const failed = left(new Error(`the outbox in ${path} failed after a write`))
+    return right(applied.map((each) => (isLeft(each) ? each : valueOr(failed, () => right(each.right())))))
   }
 
   // All writes are one kind: they share a transaction.

@@ -42,7 +42,7 @@ export interface PostgresOptions {
   readonly maxCount?: number
   /** How many bytes may wait, as the codec counts them; off likewise. Default 8,589,934,592 (8 GiB). */
   readonly maxBytes?: number
-  /** How many dead letters are kept, for seconds 1 % more; the oldest make room. 0: none. Default 100,000. */
+  /** Dead letters that are kept, up to 1 % more between counts; the oldest make room. Default 100,000. */
   readonly keepDead?: number
   /** Milliseconds that results wait for others, so that one statement stores them. Default 5. */
   readonly linger?: number
