@@ -53,6 +53,7 @@ export type Misbehaviour =
 /** One fault for each request, in the order of arrival. Afterwards the answer is 200 at once. */
 export type FaultScript = ReadonlyArray<Misbehaviour>
 
+/** The behaviour of a healthy receiver. */
 export const healthy: Misbehaviour = { do: 'status', code: 200 }
 
 const code = wholeNumber('', 100, 999)
