@@ -55,7 +55,8 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
  * one line. A sink that fails on and off works again after that time without a line. Each single message is
  * in the runtime log, `debugListener`.
  *
- * No line holds a payload, and of an error of a host's own code only its kind and place.
+ * No line holds a payload, and of an error of a host's own code only its kind and place; a store's own words
+ * on why it stored nothing are told as they are.
  *
  * @example
  * import { toLogger } from 'headrace/log'
