@@ -1,5 +1,5 @@
 /** Promises of a client: of its calls, and for the process while it holds messages. @module */
-import { Subject, firstValueFrom, fromEvent, share, type Subscription } from 'rxjs'
+import { fromEvent, share, type Subscription } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
 import type { OwnContext } from '../core/ownContext.ts'
@@ -26,28 +26,30 @@ export const lifetime = (
   drain: (() => void) | undefined,
   failed: (error: unknown) => void,
 ) => {
-  const idle$ = new Subject<void>()
   let exit: Subscription | undefined
   /** Resolves when nothing waits any more; undefined while nothing does. */
-  let ended: Promise<unknown> | undefined
+  let ended: Promise<void> | undefined
+  let end = constVoid
+  const untilIdle = () => new Promise<void>((resolve) => (end = resolve))
 
   return {
     /** A message was accepted. Each call gets the promise: a host may wait for each of its requests. */
     busy: (): void => {
-      ended ??= own(() => {
-        exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
+      if (ended === undefined) {
+        exit ??= drain && beforeExit$.subscribe({ next: drain, error: failed })
         // One more turn has one more end: the listener of a host may send at this one.
         if (drain !== undefined) nextTurn(constVoid)
-        return firstValueFrom(idle$, { defaultValue: undefined })
-      })
+        // Last and shallow: a stack that ends inside the other context may end the process.
+        ended = own(untilIdle)
+      }
       if (waitUntil !== undefined) callSafely(waitUntil, ended, failed)
     },
     /** No message waits that will end. */
     idle: (): void => {
-      if (ended === undefined) return
       ended = undefined
       exit?.unsubscribe()
-      idle$.next()
+      exit = undefined
+      end()
     },
   }
 }
