@@ -69,10 +69,12 @@ const entriesOf = ({ sources, destinations }: CollectorSettings) =>
 
 /** How a file differs from the one before, without its values: `destination b added`. */
 export const changesOf = (before: Config, next: Config): ReadonlyArray<string> => {
-  const [old, now] = [entriesOf(before.written), entriesOf(next.written)]
+  const old = entriesOf(before.written)
+  const now = entriesOf(next.written)
   const others = [...now.keys()].filter((name) => old.get(name) !== now.get(name))
   const changed = others.map((name) => `${name} ${old.has(name) ? 'changed' : 'added'}`)
-  return [...changed, ...[...old.keys()].flatMap((name) => (now.has(name) ? [] : [`${name} removed`]))]
+  const removed = [...old.keys()].filter((name) => !now.has(name)).map((name) => `${name} removed`)
+  return [...changed, ...removed]
 }
 
 const isLocalUrl = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.host)
@@ -101,7 +103,8 @@ export const checkCommand = ({ output }: OptionsOf<'check'>, { out, err, host }:
   try {
     const { settings } = readConfig(file, host.env)
     const notes = notesOf(settings)
-    const [sources, destinations] = [settings.sources.length, settings.destinations.length]
+    const sources = settings.sources.length
+    const destinations = settings.destinations.length
     if (output === 'json') out.line(toJson({ t: 'checked', file, sources, destinations, notes, faults: [] }))
     else for (const note of notes) err.line(`headrace check: ${note}`)
     if (output === 'lines')

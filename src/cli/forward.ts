@@ -315,7 +315,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const { count, failure } = dead?.written ?? { count: 0, failure: '' }
   const lost = accepted - delivered
   const deadCount = rejected + expired + corrupt
-  const [place, file] = [String(job.place?.name), String(job.dead)]
+  const place = String(job.place?.name)
+  const file = String(job.dead)
   if (!isAtEnd && !isBroken) note('stopped: the input was not read to its end')
   if (read === 0 && !isBroken) {
     const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`

@@ -114,8 +114,8 @@ export const endingOf = (outcome: Outcome<unknown>) => {
   // The type of `toLowerCase` is any text.
   const word = outcome._tag.toLowerCase() as Lowercase<Outcome<unknown>['_tag']>
   const receipt = outcome._tag === 'Delivered' ? outcome.receipt : undefined
-  const [url, status] = [receipt?.sink, receipt?.status]
-  return { outcome: word, n: outcome.attempts, url, status, causes: causesOfEnd(outcome) }
+  const causes = causesOfEnd(outcome)
+  return { outcome: word, n: outcome.attempts, url: receipt?.sink, status: receipt?.status, causes }
 }
 
 /** Reports attempts, waits and ends; undefined for other log events. Milliseconds; `n` counts from 1. */

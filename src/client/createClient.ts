@@ -209,7 +209,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   /** The memory and `writeBehind` answer at once. */
   const offer = (message: Message) => work.offer(message) as Either<Full | Closed, unknown>
 
-  /** Takes a call, or answers why not, at once. */
   const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     try {
       if (life.isClosing()) return refuse(closed(call))

@@ -25,7 +25,6 @@ const RETRY = { 'Retry-After': '10' }
 /** Not now: the sender may try again in 10 s. */
 export const busy = (reason: string, status = 503): Answer => reject(status, reason, RETRY)
 
-/** Every message was accepted. */
 export const allAccepted = (count: number) => reply(200, { ok: true, receivedEvents: count, okEvents: count })
 
 /** Some messages were refused: 200. All were refused: `status`. */

@@ -76,12 +76,17 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
     const all = settings.sources.map(({ id, enabled = true, deletions = false, writeKey }) => {
       const source = known.get(id) ?? { id, enabled, deletions, targets: [], received: 0, accepted: 0 }
       known.set(id, source)
-      const to = targets.current().filter((_, at) => connected[at]?.has(id))
-      return [writeKey, Object.assign(source, { enabled, deletions, targets: to })] as const
+      source.enabled = enabled
+      source.deletions = deletions
+      source.targets = targets.current().filter((_, at) => connected[at]?.has(id))
+      return [writeKey, source] as const
     })
     sources = new Map(all.map(([, source]) => [source.id, source]))
-    for (const gone of known.values())
-      if (!sources.has(gone.id)) Object.assign(gone, { enabled: false, targets: [] })
+    for (const source of known.values()) {
+      if (sources.has(source.id)) continue
+      source.enabled = false
+      source.targets = []
+    }
     owners = authentication(all)
   }
   connect(settings)

@@ -16,7 +16,6 @@ import type { Defect, NotAccepted, UnknownKeys } from '../log/logEvent.ts'
 import { batchOfOne, type IncomingBatch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
-/** A destination of a collector. */
 export interface Target {
   readonly name: string
   readonly destination: OpenDestination
@@ -24,13 +23,12 @@ export interface Target {
   readonly isGone: boolean
 }
 
-/** A source of a collector. */
 export interface Source {
   readonly id: string
-  readonly enabled: boolean
-  readonly deletions: boolean
+  enabled: boolean
+  deletions: boolean
   /** The destinations that are connected to it, in the order of the settings. */
-  readonly targets: ReadonlyArray<Target>
+  targets: ReadonlyArray<Target>
   received: number
   accepted: number
 }
@@ -176,9 +174,9 @@ const countRoom = (room: Room, target: Target, payload: EventPayload<Event>, sig
   else room.set(target, { count: count + sign, bytes: bytes + sign * size })
 }
 
-/** The bound of the first target that has no room for the events promised to it. */
-const missingRoom = (promised: Room): Full | undefined => {
-  for (const [{ destination }, { count, bytes }] of promised) {
+/** The bound of the first target that has no room for the events that are on their way to it. */
+const missingRoom = (reserved: Room): Full | undefined => {
+  for (const [{ destination }, { count, bytes }] of reserved) {
     const held = destination.occupancy()
     const full = fullIn(undefined, held.waiting + count - 1, held.bytes + bytes, held)
     if (full !== undefined) return full
@@ -215,7 +213,6 @@ const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<vo
   return undefined
 }
 
-/** The result of one request. */
 export interface Ingested {
   /** By position in the request. */
   readonly refused: ReadonlyArray<{ readonly index: number; readonly refusal: Refusal }>
@@ -257,20 +254,22 @@ export const ingester = (
     return left(refusal)
   }
   /** Events on their way into a target. Only kept if a request may be refused for lack of room. */
-  const promised: Room = new Map()
-  const promise = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
-    for (const { payload, targets } of all) for (const one of targets) countRoom(promised, one, payload, sign)
+  const reserved: Room = new Map()
+  const countAll = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
+    for (const { payload, targets } of all) for (const one of targets) countRoom(reserved, one, payload, sign)
   }
-  const promiseRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
-    promise(all, 1)
-    const missing = missingRoom(promised)
-    if (missing !== undefined) promise(all, -1)
+  const reserveRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
+    countAll(all, 1)
+    const missing = missingRoom(reserved)
+    if (missing !== undefined) countAll(all, -1)
     return missing
   }
   /** Stores each event at its targets, and notes the first failure of each. */
   const storeAll = async (all: ReadonlyArray<Routed>, known?: StorageFailure): Promise<void> => {
-    const isWhole = whenFull === 'refuse'
-    const failure = known ?? (isClosing() ? closed(undefined) : isWhole ? promiseRoom(all) : undefined)
+    const refusesWhole = whenFull === 'refuse'
+    let failure = known
+    if (failure === undefined && isClosing()) failure = closed(undefined)
+    if (failure === undefined && refusesWhole) failure = reserveRoom(all)
     const pending: Array<Promise<void>> = []
     let since = clock.monotonic()
     for (const [at, routed] of all.entries()) {
@@ -280,7 +279,7 @@ export const ingester = (
         const stored = storeAt(target, routed, whenFull)
         if (stored !== undefined) pending.push(stored)
       }
-      if (isWhole && failure === undefined) promise([routed], -1)
+      if (refusesWhole && failure === undefined) countAll([routed], -1)
     }
     if (pending.length > 0) await Promise.all(pending)
   }

@@ -165,7 +165,8 @@ export const requestHandler = (
     if (isParsed) value = right(body.parsed)
     else {
       const raw = 'decoded' in body ? body.decoded : body
-      const bytes = isGzip && raw === body ? await decompressInTurn(raw) : right(raw)
+      const isPacked = isGzip && !('decoded' in body)
+      const bytes = isPacked ? await decompressInTurn(raw) : right(raw)
       if (isLeft(bytes)) return bytes.left
       size = bytes.right.byteLength
       value = size > maxBatchBytes ? left(tooLong(maxBatchBytes)) : parseBody(bytes.right)

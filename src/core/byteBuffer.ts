@@ -1,25 +1,18 @@
-/** Bytes that come in chunks, such as a body. */
-export interface ByteBuffer {
-  readonly size: () => number
-  /** Takes the bytes of a chunk. */
-  readonly add: (chunk: Uint8Array) => void
-  /** All bytes so far. */
-  readonly bytes: () => Buffer
-}
-
 const EMPTY: Buffer = Buffer.alloc(0)
 const SMALLEST_BUFFER = 1_024
 
+export type ByteBuffer = ReturnType<typeof byteBuffer>
+
 /**
- * One buffer that doubles when it is full: a list of one-byte chunks would take 220 bytes of memory for each.
- * The first chunk is not copied, so it must not change.
+ * Bytes that come in chunks, such as a body, in one buffer that doubles when it is full: a list of one-byte
+ * chunks would take 220 bytes of memory for each. The first chunk is not copied, so it must not change.
  */
-export const byteBuffer = (): ByteBuffer => {
+export const byteBuffer = () => {
   let buffer = EMPTY
   let size = 0
   return {
-    size: () => size,
-    add: (chunk) => {
+    size: (): number => size,
+    add: (chunk: Uint8Array): void => {
       const end = size + chunk.length
       if (size === 0) {
         buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
@@ -33,6 +26,7 @@ export const byteBuffer = (): ByteBuffer => {
       }
       size = end
     },
-    bytes: () => (size === buffer.length ? buffer : buffer.subarray(0, size)),
+    /** All bytes so far. */
+    bytes: (): Buffer => (size === buffer.length ? buffer : buffer.subarray(0, size)),
   }
 }

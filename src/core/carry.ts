@@ -39,17 +39,18 @@ export const STORED = { _tag: 'Stored' } as const
 /** Each is worse than the one before it. */
 const VERBS = ['ack', 'reject', 'nak'] as const
 type Verb = (typeof VERBS)[number]
-const BY_TAG = new Map<unknown, Verb>([
-  ...['Delivered', 'Stored', 'Skipped'].map((tag) => [tag, 'ack'] as const),
-  ...['Full', 'Closed', 'Disabled', 'NotStored', 'Abandoned'].map((tag) => [tag, 'nak'] as const),
-])
+const ACK_TAGS = new Set<unknown>(['Delivered', 'Stored', 'Skipped'])
+const NAK_TAGS = new Set<unknown>(['Full', 'Closed', 'Disabled', 'NotStored', 'Abandoned'])
 
 /** Not a left of the host with one of these tags. */
 const isOurs = (ended: Fields): boolean => 'item' in ended || 'input' in ended || ended === STORED
 
 /** How an end is answered. All others, and lefts of the host, are rejected. */
-export const verbOf = (ended: unknown): Verb =>
-  BY_TAG.get(isRecord(ended) && isOurs(ended) ? ended['_tag'] : undefined) ?? 'reject'
+export const verbOf = (ended: unknown): Verb => {
+  const tag = isRecord(ended) && isOurs(ended) ? ended['_tag'] : undefined
+  if (ACK_TAGS.has(tag)) return 'ack'
+  return NAK_TAGS.has(tag) ? 'nak' : 'reject'
+}
 const rankOf = (ended: unknown): number => VERBS.indexOf(verbOf(ended))
 
 /** One for each of `count` parts: the worst of their ends is the end, when the last has ended. */

@@ -98,14 +98,11 @@ export const scheduleSafely = (clock: Clock, ms: number, run: () => void, fail: 
   }
 }
 
-/** One timer for the next of several times, on the steady time of a clock. */
-export interface Alarm {
-  /** Runs the task at `due`, or before if it is set for earlier. `Infinity`: not at all. */
-  readonly set: (due: number) => void
-}
-
-/** An alarm that runs `task`. `failed` receives errors of the clock. */
-export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) => void): Alarm => {
+/**
+ * One timer for the next of several times, on the steady time of a clock. `set` runs the task at `due`, or
+ * before if it is set for earlier; `Infinity`: not at all. `failed` receives errors of the clock.
+ */
+export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) => void) => {
   const now = steady(clock)
   let setFor = Infinity
   let cancel: Cancel = () => undefined
@@ -114,7 +111,7 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
     task()
   }
   return {
-    set: (due) => {
+    set: (due: number): void => {
       if (due !== Infinity && due >= setFor) return
       if (setFor !== Infinity) cancel()
       setFor = due

@@ -290,10 +290,12 @@ export const MESSAGE = ', with the message: '
 export const show = (failure: Failure): string => {
   switch (failure._tag) {
     case 'Refused':
-    case 'Retryable':
-      return [failure.status === undefined ? failure.reason : `${failure.reason} ${String(failure.status)}`]
-        .concat(failure.detail?.split(MESSAGE, 1) ?? [])
-        .join(', ')
+    case 'Retryable': {
+      const { reason, status, detail } = failure
+      const head = status === undefined ? reason : `${reason} ${String(status)}`
+      const [shown] = detail?.split(MESSAGE, 1) ?? []
+      return shown === undefined ? head : `${head}, ${shown}`
+    }
     case 'AllFailed':
       return failure.causes.map((cause) => `${cause.sink}: ${show(cause.failure)}`).join('; ')
     case 'NotAll':

@@ -1,19 +1,5 @@
 /** Items by a number (a due time), smallest first; equal keys in order. A 4-ary heap: 24 bytes an item. */
-export interface Heap<A> {
-  readonly size: () => number
-  readonly push: (key: number, item: A) => void
-  /** The smallest key, or undefined when empty. */
-  readonly peekKey: () => number | undefined
-  /** The item with the smallest key, left in; undefined when empty. */
-  readonly peek: () => A | undefined
-  /** The item with the smallest key, taken out; undefined when empty. */
-  readonly pop: () => A | undefined
-  /** Takes everything out, in no particular order. */
-  readonly drain: () => ReadonlyArray<A>
-}
-
-/** An empty heap. Push and pop are O(log n). */
-export const heap = <A>(): Heap<A> => {
+export const heap = <A>() => {
   let keys: number[] = []
   let order: number[] = []
   let items: Array<A | undefined> = []
@@ -62,11 +48,14 @@ export const heap = <A>(): Heap<A> => {
   }
 
   return {
-    size: () => keys.length,
-    push: (key, item) => siftUp(keys.length, key, pushed++, item),
-    peekKey: () => keys[0],
-    peek: () => items[0],
-    pop: () => {
+    size: (): number => keys.length,
+    push: (key: number, item: A): void => siftUp(keys.length, key, pushed++, item),
+    /** The smallest key, or undefined when empty. */
+    peekKey: (): number | undefined => keys[0],
+    /** The item with the smallest key, left in; undefined when empty. */
+    peek: (): A | undefined => items[0],
+    /** The item with the smallest key, taken out; undefined when empty. */
+    pop: (): A | undefined => {
       const top = items[0]
       const key = keys.pop() ?? 0
       const sequence = order.pop() ?? 0
@@ -74,7 +63,8 @@ export const heap = <A>(): Heap<A> => {
       if (keys.length > 0) siftDown(key, sequence, item)
       return top
     },
-    drain: () => {
+    /** Takes everything out, in no particular order. */
+    drain: (): ReadonlyArray<A> => {
       // Each was filled by push.
       const all = items as A[]
       keys = []

@@ -1,29 +1,22 @@
-/**
- * A first-in, first-out queue from which any item can be removed in constant time: the items carry the links.
- * An item is in one list at most. A removed item holds no neighbour: links between ended deliveries tripled
- * the time of garbage collection.
- */
-export interface LinkedList<L> {
-  readonly size: () => number
-  readonly oldest: () => L | undefined
-  readonly push: (item: L) => void
-  /** Takes an item out. Answers whether it was in. */
-  readonly remove: (item: L) => boolean
-  /** Takes everything out, oldest first. */
-  readonly drain: () => ReadonlyArray<L>
-}
-
 /** The links of an item. Both are undefined at first. */
 export interface Link<L> {
   older: L | undefined
   newer: L | undefined
 }
 
-export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
+export type LinkedList<L extends Link<L>> = ReturnType<typeof linkedList<L>>
+
+/**
+ * A first-in, first-out queue from which any item can be removed in constant time: the items carry the links.
+ * An item is in one list at most. A removed item holds no neighbour: links between ended deliveries tripled
+ * the time of garbage collection.
+ */
+export const linkedList = <L extends Link<L>>() => {
   let oldest: L | undefined
   let newest: L | undefined
   let count = 0
 
+  /** Takes an item out. Answers whether it was in. */
   const remove = (item: L): boolean => {
     const { older, newer } = item
     if (older === undefined && oldest !== item) return false
@@ -38,9 +31,9 @@ export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
   }
 
   return {
-    size: () => count,
-    oldest: () => oldest,
-    push: (item) => {
+    size: (): number => count,
+    oldest: (): L | undefined => oldest,
+    push: (item: L): void => {
       item.older = newest
       if (newest === undefined) oldest = item
       else newest.newer = item
@@ -48,7 +41,8 @@ export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
       count++
     },
     remove,
-    drain: () => {
+    /** Takes everything out, oldest first. */
+    drain: (): ReadonlyArray<L> => {
       const all: L[] = []
       for (let item = oldest; item !== undefined; item = oldest) {
         remove(item)

@@ -132,14 +132,12 @@ export const text: Option<string> = guarded(
   (value) => (value === '' ? 'an empty one' : kindOf(value)),
 )
 
-/** True or false. */
 export const flag: Option<boolean> = guarded('true or false', (it): it is boolean => typeof it === 'boolean')
 
 /** A function. Its type is the caller's word: parameters cannot be checked. */
 export const func = <F extends (...given: never[]) => unknown>(): Option<F> =>
   guarded('a function', (value): value is F => typeof value === 'function')
 
-/** One of several literals. */
 export const oneOf = <A extends string | number | boolean>(...values: ReadonlyArray<A>): Option<A> => {
   const what = values.length === 1 ? values.join() : `one of ${values.join(', ')}`
   return guarded(what, (value): value is A => values.some((each) => each === value), shownValue)

@@ -130,18 +130,6 @@ export const sumOf = (all: ReadonlyArray<Totals>): Totals => {
   return sum
 }
 
-/** Counts accepted items and their outcomes. */
-export interface Counters {
-  /** Default: one. */
-  readonly accept: (count?: number) => void
-  /** Counts an item that ended, by its outcome. */
-  readonly end: (outcome: Outcome<unknown>) => void
-  /** A stored item that cannot be read counts as rejected. It has no outcome. */
-  readonly endCorrupt: () => void
-  readonly waiting: () => number
-  readonly totals: () => Totals
-}
-
 const SLOTS = {
   Delivered: 'delivered',
   Rejected: 'rejected',
@@ -150,19 +138,20 @@ const SLOTS = {
   Abandoned: 'abandoned',
 } as const
 
-/** Counters at zero; `stored` items of an opened outbox count as accepted. */
-export const counters = (stored = 0): Counters => {
+/** Counts accepted items and their outcomes; `stored` items of an opened outbox count as accepted. */
+export const counters = (stored = 0) => {
   const counts = { accepted: stored, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
   const waiting = (): number => {
     const { accepted, delivered, rejected, expired, dropped, abandoned } = counts
     return accepted - delivered - rejected - expired - dropped - abandoned
   }
   return {
-    accept: (count = 1) => (counts.accepted += count),
-    end: (outcome) => counts[SLOTS[outcome._tag]]++,
-    endCorrupt: () => counts.rejected++,
+    accept: (count = 1): number => (counts.accepted += count),
+    end: ({ _tag }: Outcome<unknown>): number => counts[SLOTS[_tag]]++,
+    /** A stored item that cannot be read counts as rejected. It has no outcome. */
+    endCorrupt: (): number => counts.rejected++,
     waiting,
-    totals: () => ({ ...counts, waiting: waiting() }),
+    totals: (): Totals => ({ ...counts, waiting: waiting() }),
   }
 }
 

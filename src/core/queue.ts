@@ -1,18 +1,12 @@
-/** A first-in, first-out queue. `Array.shift` took 8.2 µs an item at 200,000 queued, this 0.25 µs. */
-export interface Queue<A> {
-  readonly size: () => number
-  readonly push: (item: A) => void
-  /** The oldest item, taken out; undefined when empty. */
-  readonly shift: () => A | undefined
-  readonly peek: () => A | undefined
-  /** Takes everything out, oldest first. */
-  readonly drain: () => ReadonlyArray<A>
-}
+export type Queue<A> = ReturnType<typeof queue<A>>
 
 const SMALLEST = 16
 
-/** An empty queue: a ring in an array that grows by half. It has no bound. */
-export const queue = <A>(): Queue<A> => {
+/**
+ * A first-in, first-out queue without bound: a ring in an array that grows by half. `Array.shift` took 8.2 µs
+ * an item at 200,000 queued, this 0.25 µs.
+ */
+export const queue = <A>() => {
   let slots: Array<A | undefined> = new Array<A | undefined>(SMALLEST)
   let head = 0
   let count = 0
@@ -25,6 +19,7 @@ export const queue = <A>(): Queue<A> => {
     head = 0
   }
 
+  /** The oldest item, taken out; undefined when empty. */
   const shift = (): A | undefined => {
     if (count === 0) return undefined
     const item = slots[head]
@@ -39,36 +34,31 @@ export const queue = <A>(): Queue<A> => {
   }
 
   return {
-    size: () => count,
-    push: (item) => {
+    size: (): number => count,
+    push: (item: A): void => {
       if (count === slots.length) grow()
       slots[placeOf(head + count)] = item
       count++
     },
     shift,
-    peek: () => slots[head],
-    // As many items as were pushed.
-    drain: () => Array.from({ length: count }, () => shift() as A),
+    peek: (): A | undefined => slots[head],
+    /** Takes everything out, oldest first. */
+    drain: (): ReadonlyArray<A> =>
+      // As many items as were pushed.
+      Array.from({ length: count }, () => shift() as A),
   }
-}
-
-/** Runs tasks one after the other. */
-export interface SerialQueue {
-  /** Runs a task, now or after those before it. It must not throw. */
-  readonly take: <T>(task: (given: T) => void, given: T) => void
-  /** Whether a task runs. */
-  readonly busy: () => boolean
 }
 
 /**
  * Runs tasks one after the other, never one inside another: a listener's own event is reported after the one
  * it hears. So all listeners get the same order, which a re-entrant `Subject.next` does not give.
  */
-export const serialQueue = (): SerialQueue => {
+export const serialQueue = () => {
   const waiting = queue<() => void>()
   let isBusy = false
   return {
-    take: (task, given) => {
+    /** Runs a task, now or after those before it. It must not throw. */
+    take: <T>(task: (given: T) => void, given: T): void => {
       // A task that threw left some.
       if (isBusy || waiting.size() > 0) waiting.push(() => task(given))
       if (isBusy) return
@@ -80,6 +70,6 @@ export const serialQueue = (): SerialQueue => {
         isBusy = false
       }
     },
-    busy: () => isBusy,
+    busy: (): boolean => isBusy,
   }
 }

@@ -126,16 +126,12 @@ const MAX_IN_LINE = 20
 /** One line. */
 export const show = (refusal: Refusal | Threw): string => {
   switch (refusal._tag) {
-    case 'Invalid':
-      return refusal.faults
-        .slice(0, MAX_IN_LINE)
-        .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
-        .concat(
-          refusal.faults.length > MAX_IN_LINE
-            ? `and ${String(refusal.faults.length - MAX_IN_LINE)} more`
-            : [],
-        )
-        .join('; ')
+    case 'Invalid': {
+      const shown = refusal.faults.slice(0, MAX_IN_LINE)
+      const texts = shown.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+      const more = refusal.faults.length - shown.length
+      return more > 0 ? `${texts.join('; ')}; and ${String(more)} more` : texts.join('; ')
+    }
     case 'TooLarge':
       return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`
     case 'Full': {

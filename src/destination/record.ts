@@ -61,7 +61,6 @@ const waitingPayload = (
 
 const NO_HEADERS: IncomingHeaders = { get: () => undefined }
 
-/** An event, and its payload. */
 export interface Encoded {
   readonly event: Event
   readonly payload: EventPayload<Event>

@@ -60,7 +60,9 @@ export interface Settings {
 export const repeats = (list: string, key: string, values: ReadonlyArray<string | undefined>): Faults => {
   const firsts = new Map<string | undefined, number>()
   // It passes over the places of entries that are wrong.
-  values.forEach((value, index) => firsts.has(value) || firsts.set(value, index))
+  values.forEach((value, index) => {
+    if (!firsts.has(value)) firsts.set(value, index)
+  })
   return values.flatMap((value, index) => {
     const first = firsts.get(value)
     if (value === undefined || first === index) return []

@@ -103,8 +103,8 @@ export const urlsSink = (
     const limits = { concurrency, queue: maxInFlight }
     const limited = concurrencyLayer<Payload<unknown>>(limits, (release) => (url.release = release))
     const queue = limited(gate(deliveringBy(hook, made)))
-    const open: GateState = { closedUntil: -Infinity, stopped: undefined }
-    const url: Url = { ...open, hook, subscribe: connect(hook), release: constVoid, queue }
+    const openGate: GateState = { closedUntil: -Infinity, stopped: undefined }
+    const url: Url = { ...openGate, hook, subscribe: connect(hook), release: constVoid, queue }
     return url
   }
   const stop = (url: Url, why: Verdict): void => {
@@ -134,13 +134,14 @@ export const urlsSink = (
       const url = urls[at]
       if (url === undefined || url.hook === hook) continue
       retire(url.hook)
-      Object.assign(url, { hook, subscribe: connect(hook) })
+      url.hook = hook
+      url.subscribe = connect(hook)
     }
-    for (const url of before)
-      if (!urls.includes(url)) {
-        stop(url, GONE)
-        retire(url.hook)
-      }
+    for (const url of before) {
+      if (urls.includes(url)) continue
+      stop(url, GONE)
+      retire(url.hook)
+    }
   }
   exchange(hooks)
   const sink = makeSink<Payload<Event>>(

@@ -200,7 +200,8 @@ export const withSignature = <P extends Payload<unknown>>(payload: P, signature:
 /** Whether the body was changed after `sign`. False for one stored as JSON: it has no mark. */
 export const isChangedAfterSign = (payload: Payload<unknown>): boolean => {
   if (!isMarked(payload)) return false
-  const [texts, signed] = [textsOf(payload), payload[SIGNED]]
+  const texts = textsOf(payload)
+  const signed = payload[SIGNED]
   return texts.length !== signed.length || texts.some((text, at) => text !== signed[at])
 }
 

@@ -62,22 +62,26 @@ const inHeader = (id: string): string =>
         half === undefined ? encodeURIComponent(part) : `%u${half.charCodeAt(0).toString(16)}`,
       )
 
+/** The headers that differ from message to message: its id, and those of Standard Webhooks. */
+const messageHeaders =
+  ({ messageIdHeader, standardSecret }: WebhookOptions) =>
+  ({ id }: Payload<unknown>, attempt: Attempt, body: Uint8Array): ReadonlyArray<string> => {
+    const idHeader = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(id)]
+    if (standardSecret === undefined) return idHeader
+    const secrets = typeof standardSecret === 'function' ? askFor(standardSecret) : standardSecret
+    const headers = standardHeadersOf(secrets, inHeader(id), body, clockOf(attempt).now())
+    return [...idHeader, ...Object.entries(headers).flat()]
+  }
+
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
   const { url, secret, standardSecret, messageIdHeader, userAgent = 'headrace/1.0' } = options
+  const hasHeaders = messageIdHeader !== undefined || standardSecret !== undefined
   const how = {
     ...options,
     ...(secret !== undefined && { signer: signerSource(secret) }),
-    ...((messageIdHeader !== undefined || standardSecret !== undefined) && {
-      headersOf: ({ id }: Payload<unknown>, attempt: Attempt, body: Uint8Array) => {
-        const given = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(id)]
-        if (standardSecret === undefined) return given
-        const secrets = typeof standardSecret === 'function' ? askFor(standardSecret) : standardSecret
-        const headers = standardHeadersOf(secrets, inHeader(id), body, clockOf(attempt).now())
-        return [...given, ...Object.entries(headers).flat()]
-      },
-    }),
+    ...(hasHeaders && { headersOf: messageHeaders(options) }),
   }
   return postTo(new URL(url), ['User-Agent', userAgent], how, (payload) => ({ payload }))
 }

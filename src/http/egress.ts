@@ -113,7 +113,6 @@ const blockOf = (text: string): Block | undefined => {
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** Checks hosts and addresses by these rules. */
 export const guardOf = (egress: Egress = 'network'): Guard => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
   const onlyPublic = to === 'public'
@@ -184,7 +183,8 @@ export const guardedLookup =
       if (error !== null) return done(error, [])
       const reasons = found.map(({ address }) => guard.address(address, name))
       const good = found.filter((_, at) => reasons[at] === undefined)
-      const [[first], [why = 'it has none']] = [good, reasons]
+      const [first] = good
+      const [why = 'it has none'] = reasons
       if (first === undefined) done(blockedAddress(`${name} leads to no address that is allowed: ${why}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)

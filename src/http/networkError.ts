@@ -8,7 +8,6 @@ const NOT_HTTP = 'HPE_'
 /** The egress rules forbid the address; `reason` is for people. */
 export const blockedAddress = (reason: string): Error => Object.assign(new Error(reason), { code: BLOCKED })
 
-/** The time to connect is over. */
 export const notConnected = () => Object.assign(new Error('no connection in time'), { code: NOT_CONNECTED })
 
 const CA = 'give tls.ca, or use a certificate of a public authority'

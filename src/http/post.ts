@@ -163,9 +163,10 @@ export const postTo = <A>(
         // Events of a socket run in the context in which it was made, and it outlives its first request.
         connect: (_options, done) =>
           own(() => {
-            cancelDial = dial((...answer) => {
-              if (answer[1] !== null) awaitAnswer = skipInterimAnswers(answer[1])
-              done(...answer)
+            cancelDial = dial((error, socket) => {
+              if (socket === null) return done(error, null)
+              awaitAnswer = skipInterimAnswers(socket)
+              done(null, socket)
             })
           }),
         pipelining: 1,

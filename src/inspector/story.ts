@@ -59,8 +59,10 @@ const textOf = ({ kind, amount, about, why }: StoryStep): string => {
       return `waits ${String(amount)} ms: ${String(why)}`
     case 'held':
       return `held back from ${about}: ${String(why)}`
-    case 'ended':
-      return [`${about.toLowerCase()} after ${counted(amount, 'attempt')}`, why || []].flat().join(': ')
+    case 'ended': {
+      const end = `${about.toLowerCase()} after ${counted(amount, 'attempt')}`
+      return why === '' ? end : `${end}: ${String(why)}`
+    }
   }
 }
 const shown = (step: StoryStep) => {

@@ -137,6 +137,7 @@ export const errorKind = (error: unknown): string =>
 
 /** The failure of an error of a host's code. Its message comes last, where `show` cuts it off. */
 export const thrown = (reason: 'threw' | 'defect', error: unknown): Retryable => {
-  const [kind, message] = [errorKind(error), messageOf(error)]
+  const kind = errorKind(error)
+  const message = messageOf(error)
   return retryable(reason, { detail: kind.endsWith(message) ? kind : flat(kind + MESSAGE + message) })
 }

@@ -142,7 +142,7 @@ const gather = <L, V, M, A, B>(
     const waiting = queue<Either<L | Unfit, B>>()
     /** Ends the stream, after the waiting members. */
     let end: (() => void) | undefined
-    const emitting = drainLoop(() => {
+    const emit = drainLoop(() => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next)
       end?.()
     })
@@ -160,7 +160,7 @@ const gather = <L, V, M, A, B>(
       } catch (error) {
         end ??= () => subscriber.error(error)
       }
-      emitting.run()
+      emit()
     }
     const stopTimer = (): void => {
       cancelTimer?.()

@@ -235,11 +235,11 @@ export const enrich = <A, B>(
           started.push(slot)
           void run(each).then((result) => {
             slot.result = result
-            emitting.run()
+            emit()
           })
         }
       }
-      const emitting = drainLoop(() => {
+      const emit = drainLoop(() => {
         for (let next = started.peek(); next?.result !== undefined; next = started.peek()) {
           started.shift()
           subscriber.next(next.result)
@@ -249,7 +249,7 @@ export const enrich = <A, B>(
       })
       const endWith = (how: () => void): void => {
         end = how
-        emitting.run()
+        emit()
       }
 
       subscriber.add(() => {

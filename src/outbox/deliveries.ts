@@ -107,7 +107,8 @@ export const deliveries = <A, D>(
   const now = steady(clock)
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
-  const [reportsItself, cutsAreTold] = [isReporting(sink), tellsCuts(sink)]
+  const isReportedInside = isReporting(sink)
+  const areCutsReported = tellsCuts(sink)
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown) => log({ _tag: 'Defect', at: now(), from, where, error })
@@ -115,7 +116,7 @@ export const deliveries = <A, D>(
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
   const reportIfHeard = (delivery: Delivery<A, D>): Listener | undefined => {
     if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined
-    if (!reportsItself) delivery.start = clock.monotonic()
+    if (!isReportedInside) delivery.start = clock.monotonic()
     return (event) => {
       // Ended by a layer inside, which cancels what it holds.
       if (delivery.isTold && event._tag === 'Attempted') return
@@ -259,7 +260,7 @@ export const deliveries = <A, D>(
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
       for (const delivery of cancelled) {
         delivery.cancel()
-        if (!cutsAreTold) tell(delivery, clock.monotonic(), CANCELLED)
+        if (!areCutsReported) tell(delivery, clock.monotonic(), CANCELLED)
       }
       return { cut, queued }
     },

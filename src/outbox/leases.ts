@@ -171,9 +171,11 @@ export const leases = <A>(
       const isAll = found.length >= asked.count
       // A store may give a part of what is due. If it gave all retries asked for, only retries may be left.
       const isPart = found.length > 0 && (isBatch || at.retries.count - before < asked.retries)
-      if (isPart || isAll) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
-      const isMore = isAll || (isBatch && isPart && at.nextDue() <= at.now)
-      if (isMore && !isRetries) at.unleased = UNKNOWN
+      if (isRetries) at.mayLeaseRetries ||= isPart || isAll
+      else {
+        at.mayLease ||= isPart || isAll
+        if (isAll || (isBatch && isPart && at.nextDue() <= at.now)) at.unleased = UNKNOWN
+      }
       return strangers
     },
     /** There is an item more to lease. */
@@ -187,7 +189,9 @@ export const leases = <A>(
     /** Takes out the new entries that are in no delivery and of which `isLost` says so. */
     recall: (isLost: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> => {
       const recalled: Array<Entry<A>> = []
-      for (const entry of [...at.fresh.drain()]) (isLost(entry) ? recalled : at.fresh).push(entry)
+      for (const entry of at.fresh.drain())
+        if (isLost(entry)) recalled.push(entry)
+        else at.fresh.push(entry)
       book.left(recalled.length)
       return recalled
     },

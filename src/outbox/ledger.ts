@@ -180,7 +180,6 @@ export const ledger = <A>(
       calls -= items
       early = Math.min(early, calls)
     },
-    /** Whether a call that adds items waits for the store. */
     isAsked: (): boolean => calls > 0,
     /** The store answered for an item. `id`: of its entry, if it has one. */
     accepted: (item: A, id?: string): void => {
@@ -199,13 +198,15 @@ export const ledger = <A>(
     /** Entries were leased. An item whose enqueue is late or failed counts as accepted when it comes out. */
     leased: (entries: ReadonlyArray<Entry<A>>): void => {
       leased += entries.length
-      const unknown = isShared ? 0 : leased - counts.waiting()
-      if (unknown <= 0) return
-      const unasked = Math.max(0, unknown - calls + early)
-      early += unknown - unasked
-      counts.accept(unknown - unasked)
-      barrier.found(unknown - unasked)
-      if (unasked > 0) for (const { id, item } of entries.slice(-unasked)) accept(item, id)
+      const uncounted = isShared ? 0 : leased - counts.waiting()
+      if (uncounted <= 0) return
+      // First those of calls that wait for their answer. A call that failed had stored the others.
+      const ofCalls = Math.min(uncounted, calls - early)
+      early += ofCalls
+      counts.accept(ofCalls)
+      barrier.found(ofCalls)
+      const others = uncounted - ofCalls
+      if (others > 0) for (const { id, item } of entries.slice(-others)) accept(item, id)
     },
     /** Leased entries were put back. */
     left: (entries: number) => (leased -= entries),

@@ -87,7 +87,8 @@ export const fromStandard = <S extends StandardSchema>(
         const steps = path.map((each) => (typeof each === 'object' ? each.key : each))
         // `faultsOf` knows an index by the codec above it.
         const entries = [context.at(-1)?.key ?? '', ...steps].map((key, at) => ({
-          ...{ key: String(key), type: typeof steps[at] === 'number' ? t.UnknownArray : t.unknown },
+          key: String(key),
+          type: typeof steps[at] === 'number' ? t.UnknownArray : t.unknown,
         }))
         const text = messages || message === LATER ? message : 'is not what the schema wants'
         return { value: undefined, message: text, context: [...before, ...entries] }

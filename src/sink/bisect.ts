@@ -23,7 +23,7 @@ const TOO_LATE = retryable('late', { detail: 'the deadline came before the reque
 const LATE_PART: Verdict = left(TOO_LATE)
 const COMMA_BYTES = 1
 
-const memberVerdicts = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
+const verdictsIn = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
   failure?._tag === 'PartlyFailed' && failure.members.length === count ? failure.members : undefined
 
 /** The payload of some members: the batch itself for all of them, else those in their order. */
@@ -44,7 +44,7 @@ const isSame = (one: Failure, other: Failure): boolean =>
 
 /** The attempt for some members, with their own last failure: a single one if they all share it. */
 const attemptFor = (attempt: Attempt, count: number, positions: ReadonlyArray<number>): Attempt => {
-  const all = memberVerdicts(attempt.lastFailure, count)
+  const all = verdictsIn(attempt.lastFailure, count)
   if (all === undefined) return attempt
   const members = positions.flatMap((at) => all[at] ?? [])
   const [first] = members
@@ -106,7 +106,7 @@ export const withBisection = (
   return <A>(sink: Sink<BatchPayload<A>>) =>
     makeLayer<BatchPayload<A>>(sink, (subscribe, clock) => (batch, attempt, observer) => {
       const count = batch.members.length
-      const known = memberVerdicts(attempt.lastFailure, count)
+      const known = verdictsIn(attempt.lastFailure, count)
       /** One for each member, by position. */
       const verdicts: Verdict[] = []
       const open: number[] = []
@@ -151,14 +151,14 @@ export const withBisection = (
           dividedBy = status
           return
         }
-        const members = memberVerdicts(failure, part.length)
+        const members = verdictsIn(failure, part.length)
         if (part.length === count) whole = verdict
-        else if (members !== undefined) {
+        else if (members === undefined) setAll(part, failure === undefined ? verdict : failed(failure))
+        else
           for (const [place, at] of part.entries()) {
             const own = members[place] ?? verdict
             verdicts[at] = own._tag === 'Left' ? failed(own.left) : own
           }
-        } else setAll(part, failure === undefined ? verdict : failed(failure))
         if (failure !== undefined && isRetryable(failure)) failRest(retryablePart(failure))
       }
 
@@ -186,7 +186,7 @@ export const withBisection = (
         let isAnswered = false
         const end = (): void => {
           running = false
-          sending.run()
+          sendParts()
         }
         running = true
         const cancel = subscribe(payloadOf(batch, part), attemptFor(attempt, count, part), {
@@ -213,7 +213,7 @@ export const withBisection = (
         else cancelInner = cancel
       }
 
-      const sending = drainLoop(() => {
+      const sendParts = drainLoop(() => {
         while (!running && !over) {
           if (parts.length > 0 && steady(clock)() >= attempt.until) failRest(TOO_LATE)
           const part = parts.pop()
@@ -222,7 +222,7 @@ export const withBisection = (
         }
       })
 
-      sending.run()
+      sendParts()
       return () => {
         over = true
         cancelInner()

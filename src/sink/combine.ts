@@ -152,12 +152,12 @@ const combine = <A>(
         running++
         const end = (): void => {
           running--
-          proceeding.run()
+          proceed()
         }
         const cancel = subscribe(item, attemptFor(at), {
           next: (given) => {
             answer(at, given)
-            proceeding.run()
+            proceed()
           },
           complete: end,
           error: (error) => {
@@ -174,7 +174,7 @@ const combine = <A>(
        * A sink may answer at once, and so call this again. Nothing is emitted until all permitted ones are
        * asked.
        */
-      const proceeding = drainLoop(() => {
+      const proceed = drainLoop(() => {
         for (let each = open[asked]; each !== undefined && !isOver; each = open[asked]) {
           // In turn: only when the one before it has failed.
           if (rules.isInTurn && (verdict !== undefined || unanswered !== open.length - asked)) break
@@ -187,7 +187,7 @@ const combine = <A>(
       })
 
       if (unanswered === 0) verdict = together(answers, false)
-      proceeding.run()
+      proceed()
       return () => {
         isOver = true
         for (const cancel of cancels) cancel()

@@ -1,7 +1,7 @@
 import type { Observer } from 'rxjs'
 import { left } from '../core/either.ts'
 import { isTurnOver, nextTurn, steady, type Cancel } from '../core/clock.ts'
-import { drainLoop, type DrainLoop } from '../core/drainLoop.ts'
+import { drainLoop } from '../core/drainLoop.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link, type LinkedList } from '../core/linkedList.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
@@ -32,7 +32,7 @@ interface KeyQueue<A> extends Reported<A> {
   running: number
   /** The rest of many starts waits for the next turn of the event loop. */
   isResting: boolean
-  readonly starting: DrainLoop
+  readonly startMore: () => void
 }
 
 const startWaiting = <A>(queue: KeyQueue<A>, mustRest: () => boolean): void => {
@@ -43,7 +43,7 @@ const startWaiting = <A>(queue: KeyQueue<A>, mustRest: () => boolean): void => {
       queue.isResting = true
       nextTurn(() => {
         queue.isResting = false
-        queue.starting.run()
+        queue.startMore()
       })
       break
     }
@@ -93,13 +93,13 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
   complete(): void {
     this.leave()
     this.observer.complete()
-    this.queue.starting.run()
+    this.queue.startMore()
   }
 
   error(defect: unknown): void {
     this.leave()
     this.observer.error(defect)
-    this.queue.starting.run()
+    this.queue.startMore()
   }
 
   /** Frees its place. Its own verdict may have cancelled it, which freed it too. */
@@ -114,7 +114,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     else this.cancelInner()
     this.leave()
     // Later: a stop cancels one delivery after the other, and must not find the next ones just started.
-    queueMicrotask(this.queue.starting.run)
+    queueMicrotask(this.queue.startMore)
   }
 
   private isOver(): boolean {
@@ -155,12 +155,12 @@ export const concurrencyLayer = <B>(
           const waiting = linkedList<LimitedDelivery<A>>()
           const limits = { sink: sink.name, subscribe, tellsCuts: tellsCuts(sink), concurrency, now, drop }
           const mustRest = (): boolean => onQueue !== undefined && isTurnOver(clock)
-          const starting = drainLoop(() => startWaiting(made, mustRest))
-          const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
+          const startMore = drainLoop(() => startWaiting(made, mustRest))
+          const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, startMore }
           queues.set(key, made)
           onQueue?.(() => {
             made.concurrency = Infinity
-            starting.run()
+            startMore()
           })
           return made
         }
@@ -176,7 +176,7 @@ export const concurrencyLayer = <B>(
           if (attempt[SHARED] !== undefined) attempt[SHARED].isQueued = true
           const delivery = new LimitedDelivery(queue, item, attempt, observer)
           queue.waiting.push(delivery)
-          queue.starting.run()
+          queue.startMore()
           return () => delivery.cancel()
         }
       }),

@@ -24,18 +24,18 @@ type DeliverFunction<A> = Sink<A>['deliver']
 /** The `Subscribe` of a `deliver` of `makeSink`. By function: a changed copy of a sink has another one. */
 const starts = new WeakMap<DeliverFunction<never>, Subscribe<never>>()
 
-/** The `deliver` of sinks that report each of their attempts, and those of layers around one. */
-const [reporters, wrapsReporter] = [new WeakSet<object>(), new WeakSet<object>()]
+/** What reports the attempts of a sink, by its `deliver`: the sink itself, or a sink inside it. */
+const reporters = new WeakMap<object, 'itself' | 'inside'>()
 
 /** A sink that reports each of its attempts: nothing around it needs to look. */
 export const reporting = <A>(sink: Sink<A>): Sink<A> => {
-  reporters.add(sink.deliver)
+  reporters.set(sink.deliver, 'itself')
   return sink
 }
-export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.has(deliver)
+export const isReporting = ({ deliver }: Sink<never>): boolean => reporters.get(deliver) === 'itself'
 
 /** Whether the sink or one inside it reports its attempts, also those that are cancelled. */
-export const tellsCuts = (sink: Sink<never>): boolean => isReporting(sink) || wrapsReporter.has(sink.deliver)
+export const tellsCuts = ({ deliver }: Sink<never>): boolean => reporters.has(deliver)
 
 /** The gates around a sink and inside it, by its `deliver`. */
 const gatesIn = new WeakMap<object, ReadonlySet<unknown>>()
@@ -45,7 +45,7 @@ const addGates = ({ deliver }: Sink<never>, gates: Iterable<unknown>): void => {
 
 /** A sink that delivers by another one. */
 export const deliveringBy = <A>(inner: Sink<never>, sink: Sink<A>): Sink<A> => {
-  if (tellsCuts(inner)) wrapsReporter.add(sink.deliver)
+  if (tellsCuts(inner)) reporters.set(sink.deliver, 'inside')
   const gates = gatesIn.get(inner.deliver)
   if (gates !== undefined) addGates(sink, gates)
   return sink

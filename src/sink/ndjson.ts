@@ -155,10 +155,10 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   const written = right({ sink: name })
   const ended = left(refused('closed', { detail: 'the stream is closed' }))
 
-  const failureOf = (error: Error): Failure =>
-    (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', {
-      detail: codeOf(error) || error.name,
-    })
+  const failureOf = (error: Error): Failure => {
+    const detail = codeOf(error) || error.name
+    return output.isOpen() ? retryable('io', { detail }) : refused('closed', { detail })
+  }
 
   let closing: Promise<void> | undefined
   const close = (within: number, clock: Clock): Promise<void> =>

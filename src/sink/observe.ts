@@ -54,18 +54,20 @@ export const reported = <A>(
   const { report, clock = systemClock, [SHARED]: shared } = attempt
   if (shared !== undefined && !tellsCuts) shared.isStarted = true
   if (report === undefined) return subscribe(item, attempt, observer)
-  let start: number | 'told' | undefined = clock.monotonic()
+  const start = clock.monotonic()
+  let reportedBy: 'nothing' | 'this' | 'inside' = 'nothing'
   const pass = (event: LogEvent): void => {
-    // A layer inside gave the verdict, and cancels what it holds.
-    if (event._tag === 'Attempted' && start === 'told') return
-    if (event._tag === 'Attempted') start = undefined
+    if (event._tag === 'Attempted') {
+      // A layer inside gave the verdict, and cancels the delivery that it holds.
+      if (reportedBy === 'this') return
+      reportedBy = 'inside'
+    }
     report(event)
   }
   const tell = (result: Verdict): void => {
-    if (typeof start !== 'number') return
-    const began = start
-    start = 'told'
-    tellAttempt(report, attempt, began, clock.monotonic(), { sink, item, result })
+    if (reportedBy !== 'nothing') return
+    reportedBy = 'this'
+    tellAttempt(report, attempt, start, clock.monotonic(), { sink, item, result })
   }
   const next = (verdict: Verdict): void => {
     tell(verdict)

@@ -17,7 +17,6 @@ const rateOptions = strict({
   burst: optional(wholeNumber('deliveries', 1)),
 })
 
-/** The cost of one start. */
 const START_COST = 1_000
 
 /** Milliseconds to the furthest moment that is given out: a standby may have taken the items before it. */

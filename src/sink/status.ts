@@ -64,7 +64,6 @@ export const statusTable: StatusTable = [
   rule(400, 499, 'refused'),
 ]
 
-/** The meaning of a status. */
 export const meaningOf = (table: StatusTable, status: number): StatusMeaning => {
   return table.find(({ from, to }) => status >= from && status <= to)?.means ?? 'refused'
 }

@@ -170,7 +170,10 @@ export const pull = <T, R>(
       callSafely(stop, undefined, (error) => defect('pull: return of the source', error))
     })
     subscriber.add(
-      defer(() => (hasRoom(), items))
+      defer(() => {
+        hasRoom()
+        return items
+      })
         .pipe(pipeline, tap(release))
         .subscribe({
           next: (output) => subscriber.next(output),

@@ -161,8 +161,10 @@ export const storedEntries = <A>(
         readAheadEnd = key + 1
         const size = sizeIn(value)
         const entry = read(key, undefined, value)
-        if (entry !== undefined) readAhead.push({ number: key, entry, size })
-        if ((aheadBytes += entry === undefined ? 0 : size) > MAX_AHEAD_BYTES) return true
+        if (entry === undefined) continue
+        readAhead.push({ number: key, entry, size })
+        aheadBytes += size
+        if (aheadBytes > MAX_AHEAD_BYTES) return true
       }
       if (count < MAX_AHEAD) readAheadEnd = end
     }
@@ -337,7 +339,10 @@ export const storedEntries = <A>(
     retries: (): Iterable<Entry<A>> =>
       commits.isEnded()
         ? []
-        : retries.getRange({}).flatMap(({ key, value }) => [decodeEntry(codec, key[1], value) ?? []].flat()),
+        : retries.getRange({}).flatMap(({ key, value }) => {
+            const entry = decodeEntry(codec, key[1], value)
+            return entry === undefined ? [] : [entry]
+          }),
     nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (place, { entry, due }) => {

@@ -143,7 +143,8 @@ const checkTrees = (file: number, size: number, meta: Meta): void => {
       use(number)
       if (levels === 1 && ++leaves > MAX_LEAVES) return
       const page = pageAt(number, levels > 1 ? IS_BRANCH : IS_LEAF)
-      const [lower, upper] = [page.readUInt16LE(EXTENT_AT), page.readUInt16LE(EXTENT_AT + 2)]
+      const lower = page.readUInt16LE(EXTENT_AT)
+      const upper = page.readUInt16LE(EXTENT_AT + 2)
       assertSound(lower <= upper && upper <= pageSize - PAGE_HEAD && lower >= (levels > 1 ? 4 : 2))
       let before = low
       let space = 0

@@ -10,7 +10,6 @@ import type { OutboxFactoryOptions } from '../outbox.ts'
 import { OutboxError, storedIn, type StoredIn } from './contract.ts'
 import { lmdbOutbox } from './lmdbOutbox.ts'
 
-/** Where items wait. */
 export type OutboxOption<A> = Outbox<A> | OutboxFactory<A> | StoredIn
 
 /** An outbox or a factory, whose item type cannot be checked, or a folder. */

@@ -43,7 +43,6 @@ export const listMemory = () => {
   }
 }
 
-/** The record of a new item. */
 export const encodeRecord = (size: number, text: string, bytesFor: (length: number) => Buffer): Buffer => {
   const bytes = bytesFor(HEAD + Buffer.byteLength(text))
   bytes.write(text, HEAD)

@@ -274,7 +274,8 @@ const checkContent = (store: Store, counters: Counts | undefined, kind: string, 
   const found = meta.get(OWNER_KEY)
   if (owner === undefined || found === owner) return
   if (found !== undefined && counters.waiting + counters.dead > 0) {
-    const [theirs, ours] = [JSON.stringify(found), JSON.stringify(owner)]
+    const theirs = JSON.stringify(found)
+    const ours = JSON.stringify(owner)
     const same = `if it is the same one under a new name, set the owner of this outbox to ${theirs}`
     refuse('otherOwner', `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, ${same}`)
   }

@@ -47,8 +47,10 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   let changes = 0
   /** The answer of a statement that leases was lost, so rows may be leased that are not known here. */
   let isUnsure = false
-  /** One lease at a time, and one change of the id: of two new ids only the last would be renewed. */
-  const [fetches, ids] = [lane(), lane()]
+  /** One lease at a time. */
+  const fetches = lane()
+  /** One change of the id at a time: of two new ids only the last would be renewed. */
+  const ids = lane()
   let isEnded = false
 
   const look = (): void => {
@@ -107,7 +109,8 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       await prepare()
       const news = Math.max(0, wanted - ready.size())
       if (isEnded || (retries === 0 && news === 0)) return []
-      const [start, before] = [idFrom, changes]
+      const start = idFrom
+      const before = changes
       let by = me.id()
       const rows = await leasing(() =>
         ask('lease', [queue, (by = me.id()), me.now(), retries, news, dueFrom, start]),
@@ -121,7 +124,8 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       const { due: next } = rows.at(-1) ?? {}
       const due = next ? Number(next) : Infinity
       const found = rows.slice(0, -1)
-      const [old, fresh] = [found.filter((row) => row.due !== '0'), found.filter((row) => row.due === '0')]
+      const old = found.filter((row) => row.due !== '0')
+      const fresh = found.filter((row) => row.due === '0')
       nextRetry = changes === before ? due : Math.min(due, nextRetry)
       if (changes === before) {
         dueFrom = old.length === retries && retries > 0 ? Number(old.at(-1)?.due) : 0

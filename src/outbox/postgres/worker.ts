@@ -41,7 +41,6 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   }
 
   return {
-    /** The server's time. */
     now,
     toServer: (instant: number): number => Math.floor(instant + offset),
     fromServer: (instant: number): number => instant - offset,
