@@ -139,12 +139,14 @@ const retryCount = (_: Payload<unknown>, { number }: Attempt) => ['X-Retry-Count
  * takes 9 % of a client.
  */
 const around = (layer: Layer, posted: Sink<Posting>): Sink<Posting> => {
-  const postings = new WeakMap<Payload<unknown>, Posting>()
-  const inner = contramap((payload: Payload<unknown>) => postings.get(payload) ?? { payload })(posted)
+  const postings = new WeakMap<object, Posting>()
+  // A layer may copy a batch, and its list of messages is the same.
+  const listOf = (payload: Payload<unknown>) => (isPayload(payload) ? (payload.members ?? payload) : payload)
+  const inner = contramap((payload: Payload<unknown>) => postings.get(listOf(payload)) ?? { payload })(posted)
   return contramap((posting: Posting) => {
     const { payload } = posting
     // Not a payload, if code without types gave none.
-    if (isPayload(payload)) postings.set(payload, posting)
+    if (isPayload(payload)) postings.set(listOf(payload), posting)
     return payload
   })(layer(inner))
 }

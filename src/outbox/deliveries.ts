@@ -23,10 +23,9 @@ import type { Ack, Entry, Nack } from './outbox.ts'
 import type { Write } from './storeWrites.ts'
 import type { Moment, Shape } from './take.ts'
 
+type Changed = 'now' | 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil' | 'orderedUntil'
 /** What deliveries change of the moment that a take reads. */
-type Changing = {
-  -readonly [K in 'now' | 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil']: Moment[K]
-}
+type Changing = { -readonly [K in Changed]: Moment[K] }
 
 export interface SendOptions<A, D> extends Pick<LedgerOptions<A>, 'clock' | 'name' | 'onEvent' | 'hears'> {
   readonly sink: Sink<D>
@@ -136,15 +135,8 @@ export const deliveries = <A, D>(
       if (progress.attempts > attempts) attempts = progress.attempts
       if (!isBatch || isOfSinks(progress.lastFailure)) ({ lastFailure } = progress)
     }
-    return {
-      number: attempts + 1,
-      until: first + window,
-      lastFailure,
-      clock,
-      report,
-      from,
-      [SHARED]: newShared(),
-    }
+    const until = first + window
+    return { number: attempts + 1, until, lastFailure, clock, report, from, [SHARED]: newShared() }
   }
 
   const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {
@@ -206,6 +198,7 @@ export const deliveries = <A, D>(
     if (acks.length > 0) save(acks)
     if (wait === undefined) return
     const { due, delay, because, progress } = wait
+    at.orderedUntil = Math.max(at.orderedUntil, due)
     log({ _tag: 'Waiting', at: time, from, item, attempts, failure: progress.lastFailure, delay, because })
     // Those that failed by one verdict are tried again together.
     save(members === undefined ? again.map(({ entry }) => ({ entry, due })) : again)

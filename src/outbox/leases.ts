@@ -70,7 +70,7 @@ export class Held<A> implements Line {
     const past = count > 1 ? pastOf(first) : ''
     let room = bytes - this.sizeOf(first.item)
     while (entries.length < count) {
-      const again = first.progress && this.entries.peek()
+      const again = this.entries.peek()
       // A combination asks the same sinks for all items of a list.
       if (again !== undefined && pastOf(again) !== past) break
       const entry = this.shift(room)
@@ -119,6 +119,7 @@ export const startOf = <A>(
     lastStart: start,
     freshSince: start,
     heldUntil: -Infinity,
+    orderedUntil: outbox.watch === undefined ? Infinity : -Infinity,
     flushing: undefined as Moment['flushing'],
     nextDue: dueIn(false),
     nextRetry: dueIn(true),
@@ -165,7 +166,7 @@ export const leases = <A>(
       const before = at.retries.count
       for (const entry of found) {
         if (isItem?.(entry.item) === false) strangers = [...strangers, entry]
-        else if (entry.progress === undefined) at.fresh.push(entry)
+        else if (entry.progress === undefined && !isRetries) at.fresh.push(entry)
         else at.retries.push(entry)
       }
       const isAll = found.length >= asked.count

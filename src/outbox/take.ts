@@ -43,6 +43,8 @@ export interface Moment {
   readonly freshSince: number
   /** The receiver asked for a pause until then. */
   readonly heldUntil: number
+  /** With one delivery at a time new entries wait for retries until then: for those of others, never. */
+  readonly orderedUntil: number
   /** Set while entries wait that a flush or the end wants sent. */
   readonly flushing: 'flush' | 'end' | undefined
   /** When the store next has an entry, and a retry; `Infinity` for never. */
@@ -163,7 +165,7 @@ export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchB
     if (retries.count > 0) return startRetries
     const retryDue = at.nextRetry()
     if (retryDue <= now) return at.mayLeaseRetries ? leaseRetries : waitUntil(now + STORE_RETRY_DELAY)
-    if (retryDue < Infinity && concurrency === 1) return waitUntil(retryDue)
+    if (retryDue < Infinity && concurrency === 1 && at.orderedUntil > now) return waitUntil(retryDue)
     if (fresh.count >= count) return start('fresh', count, bytes, 'count')
     if (fresh.bytes >= bytes) return start('fresh', count, bytes, 'bytes')
     const isMore = at.nextDue() <= now

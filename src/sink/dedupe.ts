@@ -4,7 +4,7 @@ import { perClock, steady, type Cancel } from '../core/clock.ts'
 import type { Receipt, Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeLayer, nothingToCancel } from './layer.ts'
-import type { Sink } from './sink.ts'
+import { SHARED, type Sink } from './sink.ts'
 
 /** Options of `withDedupe`. */
 export interface DedupeOptions<in A> {
@@ -104,6 +104,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         const running = inFlight.get(key)
         if (running !== undefined) {
           running.observers.add(observer)
+          if (attempt[SHARED] !== undefined) attempt[SHARED].isQueued = true
           if (running.verdict !== undefined) observer.next(asDuplicate(running.verdict))
           return () => leave(key, running, observer)
         }

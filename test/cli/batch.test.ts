@@ -43,7 +43,6 @@ it('one bad event costs one event, and is kept, to be sent again', async () => {
   expect(records.filter(({ outcome }) => outcome === 'rejected')).toMatchObject([
     { line: 10, id: 'poison', type: 'track', causes: [{ reason: 'status', status: 400 }] },
   ])
-  // H10
   expect(statSync(dead).mode & 0o777).toBe(0o600)
   const [kept] = recordsOf(readFileSync(dead, 'utf8'))
   expect(kept).toMatchObject({ type: 'track', userId: 'u1', event: 'poison', properties: { total: 1 } })

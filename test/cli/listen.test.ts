@@ -86,7 +86,6 @@ it('misbehaves on purpose, and keeps only what it took', async () => {
   await slow.post('/', '{"a":\n1}')
   await slow.post('/', '{no JSON \u001b[8m}')
   await slow.ended
-  // H10
   expect(statSync(out).mode & 0o777).toBe(0o600)
   expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n"{no JSON \\u001b[8m}"\n`)
 })

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { right } from 'fp-ts/lib/Either.js'
-import { onlyAttempt, type Failure } from '../../src/index.ts'
+import { contramap, onlyAttempt, type Failure, type Layer } from '../../src/index.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/package.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
-import { answerReader } from '../../src/http/bareIngestion.ts'
+import { answerReader, bareIngestion } from '../../src/http/bareIngestion.ts'
 import { testCertificates, virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { thrown } from '../support/faults.ts'
@@ -238,6 +238,19 @@ describe('a 200 with ok:false (clients/25)', () => {
   ])('%s', async (_what, body, members, payload) =>
     expect(await verdictOn(json(body), payload)).toMatchObject({ left: { _tag: 'PartlyFailed', members } }),
   )
+
+  it('fails them if a layer of the host copied the batch', async () => {
+    const { origin } = await serve(() =>
+      json({ ok: false, okEvents: 2, errors: [{ index: 1, reason: 'bad' }] }),
+    )
+    const copies = contramap((each: Payload<unknown>) => ({ ...each })) as Layer
+    const sink = bareIngestion(origin, KEY, {}, copies)
+    const { verdicts } = await deliverOnce(
+      use(sink, () => sink.close({ timeout: 0 })),
+      batch('a', 'b', 'c'),
+    )
+    expect(verdicts).toMatchObject([{ left: { members: [yes, no('bad'), yes] } }])
+  })
 
   it('reads a body with a byte order mark', async () => {
     const body = `\ufeff${JSON.stringify({ ok: false, okEvents: 2, errors: [{ index: 1, reason: 'bad' }] })}`

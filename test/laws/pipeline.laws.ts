@@ -1,8 +1,8 @@
 import { groupBy, mergeMap } from 'rxjs'
 import { describe, test } from 'vitest'
-import { validate, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'
+import { validate, withCircuitBreaker, withConcurrency, withDedupe, withRateLimit } from '../../src/index.ts'
 import { Event, toWebhookBody } from '../../src/event/index.ts'
-import type { Sink, BatchPayload, Payload } from '../../src/index.ts'
+import type { Sink, BatchPayload, Layer, Payload } from '../../src/index.ts'
 import { batch, deliver, encode, failover, firstSuccess, route, sign, toAll } from '../../src/index.ts'
 import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
 import { limitRetries } from '../../src/policy/index.ts'
@@ -53,4 +53,18 @@ const combined: Readonly<
 describe.each(Object.entries(combined))('events to %s', (_, make) => {
   const laws = pipelineLaws<Payload<Event>>((in$, sink, env) => eventPipeline(in$, make(sink, env), env))
   registerLaws({ test }, laws)
+})
+
+describe.each<[string, Layer]>([
+  ['a limit of the rate', withRateLimit({ perSecond: 1 })],
+  ['a circuit breaker', withCircuitBreaker({ failures: 1 })],
+  ['a full queue', withConcurrency({ concurrency: 1, queue: 0 })],
+])('lists that only their count and the end close, behind %s', (_, layer) => {
+  const pipeline: Pipeline<ReadonlyArray<Payload<Event>>> = (source$, sink, { clock, random }) =>
+    source$.pipe(
+      validate(Event),
+      encode(toWebhookBody),
+      deliver(layer(sink), { batch: { maxCount: 4, maxDelay: Infinity }, clock, random }),
+    )
+  registerLaws({ test }, pipelineLaws(pipeline))
 })

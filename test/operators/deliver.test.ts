@@ -1,16 +1,8 @@
 import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
-import {
-  deliver,
-  firstSuccess,
-  lift,
-  retryable,
-  sink,
-  withConcurrency,
-  type Attempt,
-} from '../../src/index.ts'
+import { deliver, firstSuccess, lift, retryable, sink, withConcurrency, withDedupe } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
-import type { DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
+import type { Attempt, DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
@@ -117,22 +109,14 @@ describe('deliver', () => {
     const nacked: unknown[] = []
     const nack: typeof memory.nack = (list) => void nacked.push(...list.map(({ entry }) => entry.item))
     const outbox = keeps ? { ...memory, keeps: () => true, nack, takeRemaining: () => [] } : memory
-    const one = withConcurrency({ concurrency: 1 })(scripted(clock))
-    const items = concat(of(right('runs'), right('queued')), NEVER)
+    const joining = withDedupe({ keyOf: (item: string) => item.at(0), keyTimeout: 1_000 })
+    const one = joining(withConcurrency({ concurrency: 1 })(scripted(clock)))
+    const items = concat(of(right('runs'), right('queued'), right('quick to join')), NEVER)
     const seen = record(items.pipe(deliver(firstSuccess([one]), { clock, stop, outbox })))
     stop.next()
-    const ended = seen.values.map((each) => 'attempts' in each && [each.item, each.attempts])
-    expect([ended, nacked]).toEqual(
-      keeps
-        ? [[], ['runs']]
-        : [
-            [
-              ['runs', 1],
-              ['queued', 0],
-            ],
-            [],
-          ],
-    )
+    const ended = seen.values.map((each) => 'attempts' in each && `${each.item}: ${each.attempts}`)
+    expect(ended).toEqual(keeps ? [] : ['runs: 1', 'queued: 0', 'quick to join: 0'])
+    expect(nacked).toEqual(keeps ? ['runs'] : [])
   })
 })
 

@@ -85,7 +85,6 @@ test.each<readonly [what: string, factory: typeof early | (() => unknown), messa
   ['answers nothing', () => undefined, ': its factory answered undefined, and must answer an Outbox'],
   ['answers another thing', () => ({}), ': its factory answered an object, and must answer an Outbox'],
 ])('a factory that %s is a ConfigError', (_, factory, rest) => {
-  // Not every caller has types.
   const outbox = factory as never
   const message = `was not made${rest}`
   const error = errorWith({ name: 'ConfigError', faults: [{ path: 'outbox', message }] })

@@ -577,7 +577,6 @@ describe('PostgreSQL', async () => {
       expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/which holds items of a and not of b/)
     })
     test('options', () => {
-      // Wrong on purpose.
       const wrong = { pool: {}, queue: '', leaseTime: 1 } as unknown as PostgresOptions
       expect(() => postgres(wrong)({ codec: textCodec })).toThrow(/pool must .*queue must .*leaseTime must/)
     })

@@ -20,6 +20,7 @@ const moment = (changes: Partial<Moment> = {}): Moment => ({
   lastStart: NOW,
   freshSince: NOW,
   heldUntil: -Infinity,
+  orderedUntil: Infinity,
   flushing: undefined,
   nextDue: () => Infinity,
   nextRetry: () => Infinity,
@@ -65,6 +66,7 @@ describe('a take of batches', () => {
   const take = batchOf(bounds)
   const both = batchOf({ ...bounds, concurrency: 2 })
   const start = (from: string, closedBy: string) => ({ do: 'start', from, count: 5, bytes: 100, closedBy })
+  const theirs = { ...retryDue(NOW + 7), fresh: line(5), orderedUntil: NOW }
   const few = { ...due(0), fresh: line(2), unleased: line(3) }
   it.each<[string, Partial<Moment>, object]>([
     ['waits for the end of a delivery', { fresh: line(5), running: 1 }, never],
@@ -75,6 +77,7 @@ describe('a take of batches', () => {
     ['leases only retries that are due', retryDue(NOW), lease(5, 5, { retriesOnly: true })],
     ['waits a second if the store gave none', { ...retryDue(NOW), mayLeaseRetries: false }, wait(SECOND)],
     ['starts nothing new while a retry waits', { ...retryDue(NOW + 7), fresh: line(5) }, wait(NOW + 7)],
+    ['starts new entries while one of others does', theirs, start('fresh', 'count')],
     ['closes a batch by count', { fresh: line(5) }, start('fresh', 'count')],
     ['closes a batch by bytes', { fresh: line(2, 100) }, start('fresh', 'bytes')],
     ['closes a batch by the flush', { fresh: line(1), flushing: 'flush' }, start('fresh', 'flush')],
