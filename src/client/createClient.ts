@@ -193,7 +193,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
   const onExit = drainTimeout === false ? undefined : () => void drain(drainTimeout)
-  const program = lifetime(own, settings.waitUntil, onExit, failedIn('waitUntil'))
+  const program = lifetime(settings.waitUntil, onExit, failedIn('waitUntil'))
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused(work.waiting())

@@ -2,7 +2,6 @@
 import { fromEvent, share, type Subscription } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
-import type { OwnContext } from '../core/ownContext.ts'
 import { callSafely } from '../log/listeners.ts'
 
 /** The longest timer. It is cancelled long before. */
@@ -21,35 +20,37 @@ const beforeExit$ = fromEvent(process, 'beforeExit').pipe(share())
  * @param failed receives errors of `waitUntil`
  */
 export const lifetime = (
-  own: OwnContext,
   waitUntil: ((ended: Promise<unknown>) => void) | undefined,
   drain: (() => void) | undefined,
   failed: (error: unknown) => void,
 ) => {
   let exit: Subscription | undefined
-  /** Resolves when nothing waits any more; undefined while nothing does. */
-  let ended: Promise<void> | undefined
+  let isBusy = false
   let end = constVoid
   const untilIdle = () => new Promise<void>((resolve) => (end = resolve))
+  // Made before a call needs it: in the call it would keep the async store of that caller until then.
+  let ended = untilIdle()
 
   return {
     /** A message was accepted. Each call gets the promise: a host may wait for each of its requests. */
     busy: (): void => {
-      if (ended === undefined) {
+      if (!isBusy) {
         exit ??= drain && beforeExit$.subscribe({ next: drain, error: failed })
         // One more turn has one more end: the listener of a host may send at this one.
         if (drain !== undefined) nextTurn(constVoid)
-        // Last and shallow: a stack that ends inside the other context may end the process.
-        ended = own(untilIdle)
+        // Last, because the lines above may throw at the end of the stack.
+        isBusy = true
       }
       if (waitUntil !== undefined) callSafely(waitUntil, ended, failed)
     },
     /** No message waits that will end. */
     idle: (): void => {
-      ended = undefined
+      if (!isBusy) return
+      isBusy = false
       exit?.unsubscribe()
       exit = undefined
       end()
+      ended = untilIdle()
     },
   }
 }
