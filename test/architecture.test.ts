@@ -321,8 +321,8 @@ describe('the shape of the repository', () => {
     expect(rules['nothing of one machine'](read(/\.(ts|js|json|md)$|^\.ci\//))).toEqual([])
   })
 
-  test('docs/security.md names tests and laws that exist', () => {
-    const { 'docs/security.md': page = '', 'docs/laws.md': laws = '' } = read(/^docs\/(security|laws)\.md$/)
+  test('docs/cases.md names tests and laws that exist', () => {
+    const { 'docs/cases.md': page = '', 'docs/laws.md': laws = '' } = read(/^docs\/(cases|laws)\.md$/)
     const named = [...page.matchAll(/`(?:test\/)?([\w/]+\.\w+\.ts)`(?:: ([^|;\n]+))?/g)]
     expect(named.length).toBeGreaterThan(80)
     const files = read(/^test\/.*\.ts$/)

@@ -14,7 +14,7 @@ const page = readFileSync(`${root}docs/bundling.md`, 'utf8')
 const fences = fencesOf('docs/bundling.md', page)
 const app = fences.find(({ language }) => language === 'ts')?.text ?? ''
 const shell = fences.filter(({ language }) => language === 'sh')
-const commands = shell.flatMap(({ text }) => text.trim().split('\n'))
+const commands = shell.flatMap(({ text }) => text.trim().split(/(?<!\\)\n/))
 const project = mkdtempSync(`${tmpdir()}/headrace-bundles-`)
 const link = (name: string) => symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`)
 

@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(`${docs}../README.md`, 'utf8')
-writeFileSync(`${docs}index.md`, readme.replaceAll('](docs/', '](').replaceAll('](../', ']('))
+// The tests are no pages of the site.
+const page = readme.replaceAll(/\[(`test\/[^\]]+)\]\([^)]+\)/g, '$1')
+writeFileSync(`${docs}index.md`, page.replaceAll('](docs/', '](').replaceAll('](../', ']('))
 
 // Programs that pages link to are files of the site as they are.
-const FILES = ['receivers', 'examples']
+const FILES = ['receivers', 'examples', 'images']
 process.env.VITE_EXTRA_EXTENSIONS = 'py,go,php,ndjson'
 
 const section = (text, ...pages) => ({
@@ -46,7 +48,7 @@ export default {
       section('Receive', 'collector', 'audiences', 'brokers'),
       section('Compose', 'pipelines', 'sinks', 'schema'),
       section('Keep', 'outbox', 'scale'),
-      section('Operate', 'deploy', 'frameworks', 'observability', 'inspector', 'cli', 'security'),
+      section('Operate', 'deploy', 'frameworks', 'observability', 'inspector', 'cli', 'security', 'cases'),
       section('Test', 'testing', 'laws'),
       section('More', 'performance', 'bundling', 'changelog', 'decisions', 'architecture', 'contributing'),
     ],

@@ -93,13 +93,16 @@ export const draw = ({ name, title, unit, description, rows, legend }) => {
   const verdicts = Object.entries(SIGNS).filter(([sign]) => used.has(sign))
   const notes = [...legend, ...verdicts.map(([sign, [, meaning]]) => [sign, meaning])]
   const columns = Math.max(...rows.map(([, text]) => text.length))
-  const width = Math.max(LEFT + columns * COLUMN + 20, 420)
+  const scale = `1 column = ${unit} ms`
+  // A letter of the title is at most 8 wide, one of the scale 7; they stand in one line.
+  const line = title.length * 8 + scale.length * 7 + 42
+  const width = Math.max(LEFT + columns * COLUMN + 20, line, 420)
   const top = 62
   const below = top + rows.length * ROW
   const height = below + notes.length * 24 - (notes.length > 0 ? 6 : 12)
   const body = [
     `<text class="title" x="14" y="28">${escape(title)}</text>`,
-    `<text class="unit" x="${width - 14}" y="28">1 column = ${unit} ms</text>`,
+    `<text class="unit" x="${width - 14}" y="28">${scale}</text>`,
     ...rows.flatMap((row, at) => rowOf(row, top + at * ROW, width - 16)),
     ...notes.flatMap(([sign, meaning], at) => {
       const y = below + at * 24

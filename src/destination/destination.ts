@@ -59,7 +59,7 @@ export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
    * memory only. Or an outbox of your own, or a factory of one; it is closed with the destination.
    */
   readonly outbox?: Outbox<Payload<Event>> | OutboxFactory<Payload<Event>> | StoredIn
-  /** Around each URL, inside the `timeout`. A changed URL has it put around anew. */
+  /** Around each URL, inside the `timeout`, anew around a changed one. A gate is one for all URLs. */
   readonly layer?: Layer
   /**
    * Data beside an accepted event, such as its trace: stored with it, in `meta` of its payload. `send` calls

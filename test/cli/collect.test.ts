@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import { verifyRaw } from '../../src/signing/verify.ts'
+import events from '../fixtures/events.json' with { type: 'json' }
 import { configFile, failing, headrace, linesOf, receiverOf } from './inProcess.ts'
 import { recordsOf, scratch, start, steady } from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
-const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
 
 const opened = async (script?: Parameters<typeof receiverOf>[0], flags: string[] = [], isTTY = false) => {
   const receiver = await receiverOf(script)
@@ -24,8 +24,10 @@ const opened = async (script?: Parameters<typeof receiverOf>[0], flags: string[]
 
 it('the whole service: a client posts batches, a collector forwards them, a receiver verifies them', async () => {
   const { signal, ended, endpoint, receiver } = await opened()
+  const file = `${scratch()}/events.ndjson`
+  writeFileSync(file, events.join('\n'))
   const flags = ['--endpoint', endpoint, '--write-key-env', 'WEB_KEY', '--output', 'json']
-  const sent = await headrace(['batch', EXAMPLES, ...flags], { env })
+  const sent = await headrace(['batch', file, ...flags], { env })
   const { accepted, delivered } = recordsOf(sent.stdout).at(-1) as { accepted: number; delivered: number }
   expect(delivered).toBe(accepted)
   expect(accepted).toBeGreaterThan(300)

@@ -1,31 +1,23 @@
 /** The built command against receivers that are not ours, and with little memory. */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { served } from '../cli/inProcess.ts'
+import events from '../fixtures/events.json' with { type: 'json' }
 import { headrace, recordsOf, scratch } from './command.ts'
 import { documentedReceiver, expressReceiver } from './receivers.ts'
 
-const EVENTS = fileURLToPath(new URL('../../docs/examples/events.ndjson', import.meta.url))
 const SECRET = 'correct horse 🐎'
 
-const inputEvents = readFileSync(EVENTS, 'utf8')
-  .split('\n')
-  .filter((line) => line.trim() !== '')
-  .map((line) => JSON.parse(line) as { readonly type: string })
-
-const typesOf = (events: ReadonlyArray<{ readonly type: string }>): Record<string, number> => {
-  const counts: Record<string, number> = {}
-  for (const { type } of events) counts[type] = (counts[type] ?? 0) + 1
-  return counts
-}
+const inputEvents = events.map((line) => JSON.parse(line) as { readonly type: string })
 
 it('sends real events to receivers that are not ours: every signature verifies, all totals agree', async () => {
   const viaExpress = await expressReceiver(SECRET)
   const viaPython = await documentedReceiver(SECRET, () => ['python3', 'verify.py'])
   const to = ['--to', viaExpress.url, '--to', viaPython]
-  const send = ['send', EVENTS, '--secret-env', 'SECRET', '--output', 'json', ...to]
+  const file = `${scratch()}/events.ndjson`
+  writeFileSync(file, events.join('\n'))
+  const send = ['send', file, '--secret-env', 'SECRET', '--output', 'json', ...to]
   const { code, stdout, stderr } = await headrace(send, { env: { SECRET } })
   // The file has fields on purpose that their events do not have; that is told, once each, and costs nothing.
   expect(stderr.split('\n')).toEqual([
@@ -42,7 +34,8 @@ it('sends real events to receivers that are not ours: every signature verifies, 
     ...{ refused: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
   })
 
-  const types = typesOf(inputEvents)
+  const types: Record<string, number> = {}
+  for (const { type } of inputEvents) types[type] = (types[type] ?? 0) + 1
   expect(Object.keys(types).length).toBe(7)
   expect(count).toBeGreaterThanOrEqual(200)
   expect(viaExpress.found).toEqual({ requests: count, verified: count, types })

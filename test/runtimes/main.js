@@ -1,5 +1,5 @@
-// The table of runtimes in README.md: packs headrace, installs it beside each runtime (from npm), and runs smoke.mjs there.
-// `node test/runtimes/main.js` prints the table; with `--check` it fails if README.md has another one.
+// The table of runtimes in docs/frameworks.md: packs headrace, installs it beside each runtime (from npm), and runs smoke.mjs there.
+// `node test/runtimes/main.js` prints the table; with `--check` it fails if that page has another one.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,9 +61,9 @@ try {
       .replaceAll(/(\w+ \d+)[\d.]* */g, '$1 ')
       .replaceAll(/ +/g, ' ')
       .replaceAll(/-+/g, '-')
-  const told = worksIn(readFileSync(`${root}README.md`, 'utf8'))
+  const told = worksIn(readFileSync(`${root}docs/frameworks.md`, 'utf8'))
   if (process.argv[2] === '--check' && !told.includes(worksIn(table))) {
-    console.error('README.md has another table of runtimes')
+    console.error('docs/frameworks.md has another table of runtimes')
     process.exitCode = 1
   }
 } finally {
