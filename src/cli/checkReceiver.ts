@@ -13,7 +13,10 @@ export const checkReceiverCommand = async (
 ): Promise<number> => {
   const report = await checkReceiver(url, { secret, ...(tlsCa === undefined ? {} : { tls: { ca: tlsCa } }) })
   const coloured = (word: string): string => out.paint(RESULT_COLOURS[word] ?? 'red', word)
-  if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
+  const [first] = report.results
+  const isSilent = report.results.every(({ status }) => status === undefined)
+  if (output === 'text' && isSilent) out.line(`no answer from ${report.url}: ${String(first?.seen)}`)
+  else if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
   else {
     for (const { vector, passed, status, ms, seen } of report.results) {
       const { id, level, statement, why } = vector

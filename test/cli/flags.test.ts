@@ -45,6 +45,17 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--sercet-env', 'A'],
     "unknown option '--sercet-env' (Did you mean --secret-env?); see headrace send --help",
   ],
+  [
+    'a secret',
+    [...to, '--secret', 'x'],
+    /^unknown option '--secret' \(Did you mean --secret-env <name>\?\); see/,
+  ],
+  ['no URL', ['--to', ''], '--to is empty: give a URL'],
+  [
+    'no such PEM',
+    [...to, '--tls-ca', '/nowhere'],
+    "--tls-ca '/nowhere' cannot be read: no such file or directory",
+  ],
   ['a secret in a flag', [...to, "--sekret=it's-x"], /^unknown option '--sekret'[^x]*headrace send/],
   [
     'two files',

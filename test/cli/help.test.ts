@@ -7,13 +7,15 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
 }
 
 it('teaches: every command has an example, and exit codes are in it', async () => {
-  const commands = ['send', 'listen', 'sign', 'verify', 'gen', 'demo']
+  const commands = ['send', 'batch', 'collect', 'listen', 'sign', 'verify', 'top', 'explain', 'gen', 'demo']
   const texts = await Promise.all(commands.map((command) => headrace([command, '--help'])))
   texts.forEach(({ code, stdout, stderr }, at) => {
     expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/Exit codes/)])
     if (commands[at] !== 'demo')
       expect(stdout).toMatch(new RegExp(`^ {2}\\$ .*headrace ${String(commands[at])}`, 'm'))
   })
+  for (const { stdout } of texts)
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   const send = texts[0]?.stdout ?? ''
   for (const code of [0, 1, 2, 3, 4, 5, 7]) expect(send).toMatch(new RegExp(`^ {2}${code} {2}\\S`, 'm'))
   for (const line of send.split('\n').filter((each) => each.startsWith('  {"type"')))
