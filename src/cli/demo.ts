@@ -74,8 +74,7 @@ If both fail, it waits and is tried again. Both refuse one event for good.
 `
 
 const NEXT = `
-Now with an event of your own. Start a receiver: npx headrace listen 7412
-In another terminal:
+Now with an event of your own: start npx headrace listen 7412 elsewhere, then
   echo '{"type":"track","userId":"u1","event":"Hello"}' |
     npx headrace send --to http://127.0.0.1:7412/hook`
 

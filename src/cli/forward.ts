@@ -100,6 +100,9 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
   }
 }
 
+const openPanel = async (port: number | undefined, terminal: Terminal) =>
+  port === undefined ? undefined : (await import('./inspect.ts')).openInspector(port, [], terminal)
+
 /** Runs a job to its end. @throws UsageError, OutboxError */
 export const forward = async (job: Job, terminal: Terminal) => {
   const { input, maxWaiting } = job
@@ -179,16 +182,11 @@ export const forward = async (job: Job, terminal: Terminal) => {
     : job.place && lmdbOutbox({ path: job.place.name, ...bounds, ...of })
   await database?.opened()
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
-  const { inspect } = job
   // Before anything is sent: its port may be in use.
-  const panel =
-    inspect !== undefined &&
-    (await import('./inspect.ts')
-      .then(({ openInspector }) => openInspector(inspect, [], terminal))
-      .catch(async (error: unknown) => {
-        await store?.close()
-        throw error
-      }))
+  const panel = await openPanel(job.inspect, terminal).catch(async (error: unknown) => {
+    await store?.close()
+    throw error
+  })
   const target = job.open(
     onEvent,
     store && {
@@ -203,7 +201,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     },
   )
   const part = { ...target, stats: () => ({ ...target.stats(), refused: reading.refused }) }
-  if (panel) panel.update(part)
+  panel?.update(part)
   const { stop = stopSignals(terminal.host) } = job
 
   /** Stops reading. Accepted events go on. */
@@ -342,7 +340,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (!stop.gently.aborted) await job.epilogue?.(summary, target, stop.gently)
   if (job.epilogue) await target.close({ timeout: job.grace })
   erase()
-  if (panel) await panel.close()
+  await panel?.close()
   const isCut = stop.gently.aborted && database?.isBusy() === true
   if (stop.now.aborted || isCut) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }

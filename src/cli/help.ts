@@ -77,9 +77,9 @@ With "outbox":{"path":"FOLDER"} in a destination its events wait there and
 survive a crash. Others with --outbox postgres://me@db.example/app --queue NAME
 wait in the queue NAME/DESTINATION, which several processes share. /healthz
 answers 200, /readyz too, and 503 when it stops. The first line on stdout is
-'ready URL', then there is one for each event that has ended at a destination.
-Ctrl-C is as for 'send'. Without a terminal, SIGHUP has it read the file again:
-it says what changed, or why nothing did.
+'ready URL', then one for each event that has ended at a destination. Ctrl-C is
+as for 'send'. Without a terminal it reads the file again at SIGHUP, and says
+what changed, or why nothing did.
 
 Example:
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
@@ -137,9 +137,8 @@ Exit codes: 0 done; 1 the output cannot be written; 2 wrong usage, or a fault.`,
   listen: `receive webhooks on 127.0.0.1, verify and print them, or fail on purpose
 
 The first line on stdout is 'ready URL', then there is one for each request, or
-a live view on a terminal. A request that is not authentic is answered 401. With
---forward-to the others are posted there as they came, and get its answer, or
-502 without one. Ctrl-C ends it.
+a live view on a terminal. One that is not authentic is answered 401. The others
+go on to --forward-to as they came: its answer is given, or 502. Ctrl-C ends it.
 
 Example:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET --fail 30% --delay 200ms
@@ -202,8 +201,7 @@ break careless code. With --invalid some are wrong: of a wrong type, too large,
 without a user. 'send' refuses those, and goes on. Needs: npm install fast-check
 
 Example:
-  $ headrace gen track identify -n 1000 --invalid 5% |
-      headrace send --to http://127.0.0.1:7412/hook
+  $ headrace gen track --invalid 5% | headrace send --to http://127.0.0.1:7412/
 
 Exit codes: 0 written, or the reader closed the pipe; 1 the output could not be
 written; 2 wrong usage, or fast-check is not installed.`,

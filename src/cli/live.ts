@@ -5,8 +5,8 @@ import type { Totals } from '../core/outcome.ts'
 import type { Inspectable } from '../inspector/inspector.ts'
 import { recorder } from '../inspector/recorder.ts'
 import type { OutputForm, Output } from './options.ts'
-import { showMillis } from './report.ts'
-import type { Paint, Style, Terminal } from './terminal.ts'
+import { showMillis, showSummary } from './report.ts'
+import type { Paint, Styles, Terminal } from './terminal.ts'
 
 /** What is drawn of one part. */
 export type Snapshot = ReturnType<ReturnType<typeof recorder>['snapshot']>
@@ -27,7 +27,7 @@ const NAME_WIDTH = 28
 const FIGURES_WIDTH = 82
 const EVENT_WORDS = ['accepted', 'delivered', 'waiting', 'rejected']
 const REQUEST_WORDS = ['requests', 'answered 2xx', 'open', 'answered otherwise']
-const STYLES: Readonly<Record<string, Style>> = {
+const STYLES: Styles = {
   ...{ ok: 'green', Delivering: 'green', flaky: 'yellow', Degraded: 'yellow' },
   ...{ failing: 'red', Failing: 'red' },
 }
@@ -149,11 +149,7 @@ export const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string
 
 /** Draws the totals as they are. Answers how to remove them. */
 export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel => {
-  const text = (): string => {
-    const { waiting, delivered, rejected, expired } = totals()
-    const counts = Object.entries({ delivered, waiting, rejected, expired })
-    return counts.map(([word, count]) => `${String(count)} ${word}`).join(', ')
-  }
+  const text = (): string => showSummary(`accepted ${String(totals().accepted)}`, 0, totals())
   return redrawn(terminal, 125, () => text().slice(0, terminal.width()), systemClock)
 }
 

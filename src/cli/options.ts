@@ -86,8 +86,9 @@ export const valueOf = <A>(name: string, read: Either<string, A>): A => {
 export const peer = async <M>(name: string, module: Promise<M>, flag = ''): Promise<M> =>
   module.catch((error: unknown) => {
     if (!messageOf(error).includes(`'${name}'`)) throw error
-    const remedy = `which is not installed: run "npm install ${name}"`
-    throw new UsageError(`${flag}needs the package ${name}, ${remedy}`)
+    throw new UsageError(
+      `${flag}needs the package ${name}, which is not installed: run "npm install ${name}"`,
+    )
   })
 
 export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))

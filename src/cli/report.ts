@@ -11,7 +11,7 @@ import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
 import { DEAD, FINE, NONE_DELIVERED, REFUSED, STOPPED, escapedJson, plain } from './terminal.ts'
-import type { Paint, Style, Terminal } from './terminal.ts'
+import type { Paint, Styles, Terminal } from './terminal.ts'
 
 /** Which event a report is about. */
 export interface Subject {
@@ -183,12 +183,7 @@ const showCause = ({ url = '', reason, status, detail }: ReportedCause): string 
 /** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within …)`. */
 export const showCauses = (causes: ReadonlyArray<ReportedCause>): string => causes.map(showCause).join('; ')
 
-const COLOURS: Readonly<Record<string, Style>> = {
-  delivered: 'green',
-  waiting: 'yellow',
-  abandoned: 'yellow',
-  'left out': 'yellow',
-}
+const COLOURS: Styles = { delivered: 'green', waiting: 'yellow', abandoned: 'yellow', 'left out': 'yellow' }
 
 const wordOf = (word: string, paint: Paint): string => paint(COLOURS[word] ?? 'red', word.padEnd(10))
 

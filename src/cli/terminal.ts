@@ -6,6 +6,7 @@ import { inTime, systemClock } from '../core/clock.ts'
 import type { Environment } from './options.ts'
 
 export type Style = 'red' | 'green' | 'yellow'
+export type Styles = Readonly<Record<string, Style>>
 export type Paint = (style: Style, text: string) => string
 
 export type Colours = 'auto' | 'always' | 'never'

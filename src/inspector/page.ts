@@ -5,35 +5,34 @@
 const text = `<!doctype html><html lang="en"><meta charset="utf-8"><title>headrace inspector</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
 <style>
-:root{color-scheme:light dark;--fg:#1b2230;--dim:#5c6778;--line:#dde2ea;--bg:#f6f7f9;--card:#fff;
---ok:#12703f;--bad:#b3202f;--warn:#8a5200;--acc:#1f56c0}@media(prefers-color-scheme:dark){:root{--fg:#e6eaf1;
---dim:#9aa5b6;--line:#2c3442;--bg:#11151c;--card:#1a202a;--ok:#4cc98a;--bad:#ff7d87;--warn:#e9ae52;
---acc:#82adff}}*{box-sizing:border-box}[hidden]{display:none!important}body{margin:0 auto;max-width:1180px;
-padding:0 16px 24px;font:14px/1.45 system-ui,sans-serif;font-variant-numeric:tabular-nums;color:var(--fg);
-background:var(--bg)}header{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;
-padding:16px 0 12px}h1,h2,p,dd{margin:0}h1,#word{font-size:16px}h2{font-size:13px;color:var(--dim);flex:1}
-#why{flex-basis:100%}#why,.c,li span{overflow-wrap:anywhere}#why,.none,dt,#legend,thead th,li time{
-color:var(--dim)}main{display:grid;gap:12px;grid-template-columns:repeat(2,minmax(0,1fr))}section,button,
-select,dialog{color:var(--fg);background:var(--card);border:1px solid var(--line)}section{border-radius:8px;
-padding:12px 14px;min-width:0}.wide{grid-column:1/-1}.bar{display:flex;gap:8px;align-items:center;
-margin-bottom:6px}dl{display:flex;flex-wrap:wrap;gap:6px 28px;margin:0}dl div{display:flex;
-flex-direction:column-reverse}dt,#legend,thead th{font-size:12px}dd{font-size:21px;font-weight:600}.scroll{
-overflow:auto;max-height:420px}table{border-collapse:collapse;width:100%}th,td{text-align:left;
-vertical-align:baseline;font-weight:400;padding:4px 12px 4px 0;border-top:1px solid var(--line);
-white-space:nowrap;max-width:320px;overflow:hidden;text-overflow:ellipsis}.c{white-space:normal;
-min-width:150px;max-width:none}.r{text-align:right}thead th{border:0}.scroll:has(tbody:empty),
-.scroll:not(:has(tbody:empty))+.none,ul:not(:empty)+.none{display:none}.ok,.Delivering,.Delivered,.taken{
-color:var(--ok)}.flaky,.Degraded,.Dropped,.waits{color:var(--warn)}.failing,.Failing,.Rejected,.Expired,
-.Abandoned,.Disconnected,.Locked,.failed{color:var(--bad)}.idle{color:var(--dim)}svg{display:block;
-width:100%;height:120px;border-bottom:1px solid var(--line)}polyline{fill:none;stroke:var(--c);
-stroke-width:1.6;vector-effect:non-scaling-stroke}.a{--c:var(--acc)}.d{--c:var(--ok)}.f{--c:var(--bad)}
-#legend{display:flex;flex-wrap:wrap;gap:4px 16px;margin:6px 0 0}#legend b{border-bottom:2px solid var(--c);
-font-weight:400}label,button,select{max-width:100%}button,select{font:inherit;border-radius:6px;
-padding:1px 10px}button{cursor:pointer}button:disabled{opacity:.5;cursor:default}th button{border:0;
-padding:0;color:var(--acc);overflow:hidden;text-overflow:ellipsis}:focus-visible{
-outline:2px solid var(--acc);outline-offset:1px}ol,ul{list-style:none;margin:0;padding:0}li{display:flex;
-gap:10px;padding:2px 0}li time{flex:0 0 90px;text-align:right}dialog{border-radius:10px;max-width:400px}
-dialog p{padding-bottom:12px}dialog::backdrop{background:#0008}@media(max-width:760px){main{
+:root{color-scheme:light dark;--fg:#1b2230;--dim:#5c6778;--line:#dde2ea;--bg:#f6f7f9;--card:#fff;--ok:#12703f;
+--bad:#b3202f;--warn:#8a5200;--acc:#1f56c0}@media(prefers-color-scheme:dark){:root{--fg:#e6eaf1;--dim:#9aa5b6;
+--line:#2c3442;--bg:#11151c;--card:#1a202a;--ok:#4cc98a;--bad:#ff7d87;--warn:#e9ae52;--acc:#82adff}}*{
+box-sizing:border-box}[hidden]{display:none!important}body{margin:0 auto;max-width:1180px;padding:0 16px 24px;
+font:14px/1.45 system-ui,sans-serif;font-variant-numeric:tabular-nums;color:var(--fg);background:var(--bg)}
+header{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;padding:16px 0 12px}h1,h2,p,dd{margin:0}
+h1,#word{font-size:16px}h2{font-size:13px;color:var(--dim);flex:1}#why{flex-basis:100%}#why,.c,li span{
+overflow-wrap:anywhere}#why,.none,dt,#legend,thead th,li time{color:var(--dim)}main{display:grid;gap:12px;
+grid-template-columns:repeat(2,minmax(0,1fr))}section,button,select,dialog{color:var(--fg);
+background:var(--card);border:1px solid var(--line)}section{border-radius:8px;padding:12px 14px;min-width:0}
+.wide{grid-column:1/-1}.bar{display:flex;gap:8px;align-items:center;margin-bottom:6px}dl{display:flex;
+flex-wrap:wrap;gap:6px 28px;margin:0}dl div{display:flex;flex-direction:column-reverse}dt,#legend,thead th{
+font-size:12px}dd{font-size:21px;font-weight:600}.scroll{overflow:auto;max-height:420px}table{
+border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:baseline;font-weight:400;
+padding:4px 12px 4px 0;border-top:1px solid var(--line);white-space:nowrap;max-width:320px;overflow:hidden;
+text-overflow:ellipsis}.c{white-space:normal;min-width:150px;max-width:none}.r{text-align:right}thead th{
+border:0}.scroll:has(tbody:empty),.scroll:not(:has(tbody:empty))+.none,ul:not(:empty)+.none{display:none}.ok,
+.Delivering,.Delivered,.taken{color:var(--ok)}.flaky,.Degraded,.Dropped,.waits{color:var(--warn)}.failing,
+.Failing,.Rejected,.Expired,.Abandoned,.Disconnected,.Locked,.failed{color:var(--bad)}.idle{color:var(--dim)}
+svg{display:block;width:100%;height:120px;border-bottom:1px solid var(--line)}polyline{fill:none;
+stroke:var(--c);stroke-width:1.6;vector-effect:non-scaling-stroke}.a{--c:var(--acc)}.d{--c:var(--ok)}.f{
+--c:var(--bad)}#legend{display:flex;flex-wrap:wrap;gap:4px 16px;margin:6px 0 0}#legend b{
+border-bottom:2px solid var(--c);font-weight:400}label,button,select{max-width:100%}button,select{
+font:inherit;border-radius:6px;padding:1px 10px}button{cursor:pointer}button:disabled{opacity:.5;
+cursor:default}th button{border:0;padding:0;color:var(--acc);overflow:hidden;text-overflow:ellipsis}
+:focus-visible{outline:2px solid var(--acc);outline-offset:1px}ol,ul{list-style:none;margin:0;padding:0}li{
+display:flex;gap:10px;padding:2px 0}li time{flex:0 0 90px;text-align:right}dialog{border-radius:10px;
+max-width:400px}dialog p{padding-bottom:12px}dialog::backdrop{background:#0008}@media(max-width:760px){main{
 grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-width:38vw}}
 </style>
 <header><h1>headrace</h1><strong id="word" role="status">Connecting</strong>
@@ -68,7 +67,7 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
 }
  const say = (word, why) => {
   set($('word'), word, word); set($('why'), why)
-  query('main').hidden = word === 'Locked' || !parts[0]
+  query('main').hidden = $('part').disabled = word === 'Locked' || !parts[0]
 }
  const token = new URLSearchParams(location.hash.slice(1)).get('t')
  let parts = [], chosen = 0, deadOf, story, many

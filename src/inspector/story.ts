@@ -89,10 +89,9 @@ export const storyOf = (history: History) => {
   const { omitted, at, count } = history
   const steps = history.steps.slice(0, count).map(shown)
   const note = (text: string) => ({ at, kind: 'waits' as const, text })
-  const first = steps[0]?.kind === 'accepted' ? [] : [note('its first steps are not known')]
-  const gap = omitted === 0 ? [] : [note(`steps left out: ${String(omitted)}`)]
-  const all = [...first, ...steps.slice(0, FIRST_STEPS), ...gap, ...steps.slice(FIRST_STEPS)]
-  return { ...factsOf(history), steps: all }
+  if (omitted > 0) steps.splice(FIRST_STEPS, 0, note(`steps left out: ${String(omitted)}`))
+  if (steps[0]?.kind !== 'accepted') steps.unshift(note('its first steps are not known'))
+  return { ...factsOf(history), steps }
 }
 
 /** In one line: `m-17: failed after 26 ms at :4319: status 503; waits 38 ms: …; delivered …`. */
