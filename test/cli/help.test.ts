@@ -11,11 +11,10 @@ it('teaches: every command has an example, and exit codes are in it', async () =
   const texts = await Promise.all(commands.map((command) => headrace([command, '--help'])))
   texts.forEach(({ code, stdout, stderr }, at) => {
     expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/Exit codes/)])
+    expect(stdout).not.toMatch(/.{81}/)
     if (commands[at] !== 'demo')
       expect(stdout).toMatch(new RegExp(`^ {2}\\$ .*headrace ${String(commands[at])}`, 'm'))
   })
-  for (const { stdout } of texts)
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   const send = texts[0]?.stdout ?? ''
   for (const code of [0, 1, 2, 3, 4, 5, 7]) expect(send).toMatch(new RegExp(`^ {2}${code} {2}\\S`, 'm'))
   for (const line of send.split('\n').filter((each) => each.startsWith('  {"type"')))

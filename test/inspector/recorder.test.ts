@@ -109,20 +109,15 @@ it('begins no story by an answer that comes after the story has ended and gone',
   expect([history('m1'), snapshot(stats).waiting]).toEqual([undefined, []])
 })
 
-it('shows the last failure of an event that waits', () => {
-  const { onEvent, snapshot } = recorder(10, 'first')
-  for (const kind of ['accept', 'wait', 'fail', 'wait'] as const) onEvent(eventOf(kind, 1, 5))
-  expect(snapshot(stats).waiting).toMatchObject([{ id: 'm1', last: 'sink1: status 503' }])
-})
-
-it('goes on with the story of a dead letter that is redriven', () => {
+it('goes on with the story of a dead letter that is redriven, and shows its last failure', () => {
   const { onEvent, history, snapshot } = recorder(10, 'first')
   for (const [at, kind] of (['accept', 'fail', 'die', 'fail', 'wait'] as const).entries())
     onEvent(eventOf(kind, 1, at))
   const story = history('m1')
   const line = story && inOneLine(story)
   expect(line).toMatch(/; rejected after 1 attempt: .*; redriven; .*; waits 7 ms: because$/)
-  expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1' }], ended: [] })
+  const last = 'sink1: status 503'
+  expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1', last }], ended: [] })
   onEvent(eventOf('end', 1, 9))
   expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })
 })
