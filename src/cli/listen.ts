@@ -64,7 +64,6 @@ const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: Abor
   return inTime(systemClock, PASS_TIMEOUT, post).finally(() => cut.abort())
 }
 
-/** Requests that the view lists. */
 const LAST_REQUESTS = 5
 /** A webhook has at most 64,000 bytes. */
 const MAX_REQUEST = 1_048_576
