@@ -2,18 +2,19 @@
 import { checkReceiver, expectedAnswer } from '../testing/checkReceiver.ts'
 import type { OptionsOf } from './flags.ts'
 import { toJson } from './report.ts'
-import { FAULT, FINE, type Style, type Terminal } from './terminal.ts'
+import { FAULT, FINE, type Styles, type Terminal } from './terminal.ts'
 
-const RESULT_COLOURS: Readonly<Record<string, Style>> = { passed: 'green', failed: 'red', differs: 'yellow' }
+const RESULT_COLOURS: Styles = { passed: 'green', failed: 'red', differs: 'yellow' }
 
-export const checkReceiverCommand = async (
-  { secret, tlsCa, output }: OptionsOf<'check-receiver'>,
-  { out }: Terminal,
-  url: string,
-): Promise<number> => {
+type Flags = OptionsOf<'check-receiver'>
+
+export const checkReceiverCommand = async (flags: Flags, { out }: Terminal, url: string): Promise<number> => {
+  const { secret, tlsCa, output } = flags
   const report = await checkReceiver(url, { secret, ...(tlsCa === undefined ? {} : { tls: { ca: tlsCa } }) })
   const coloured = (word: string): string => out.paint(RESULT_COLOURS[word] ?? 'red', word)
-  if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
+  const isSilent = report.results.every(({ status }) => status === undefined)
+  const text = isSilent ? `no answer from ${report.url}: ${String(report.results[0]?.seen)}` : report.text
+  if (output === 'text') out.line(text.replaceAll(/^(passed|failed|differs)/gm, coloured))
   else {
     for (const { vector, passed, status, ms, seen } of report.results) {
       const { id, level, statement, why } = vector

@@ -5,6 +5,7 @@ import { decodeCollectorSettings, type CollectorSettings } from '../collector/se
 import { isRecord, jsonFault } from '../core/json.ts'
 import { faultText, type Fault } from '../core/refusal.ts'
 import type { WebhookSettings } from '../destination/settings.ts'
+import { counted } from '../log/debug.ts'
 import type { OptionsOf } from './flags.ts'
 import { UsageError, variable, type Environment } from './options.ts'
 import { toJson, whyNot } from './report.ts'
@@ -108,7 +109,7 @@ export const checkCommand = ({ output }: OptionsOf<'check'>, { out, err, host }:
     if (output === 'json') out.line(toJson({ t: 'checked', file, sources, destinations, notes, faults: [] }))
     else for (const note of notes) err.line(`headrace check: ${note}`)
     if (output === 'lines')
-      out.line(`${file} is valid: ${String(sources)} sources, ${String(destinations)} destinations`)
+      out.line(`${file} is valid: ${counted(sources, 'source')}, ${counted(destinations, 'destination')}`)
     return FINE
   } catch (error) {
     if (output !== 'json' || !(error instanceof UsageError)) throw error

@@ -14,7 +14,7 @@ import { streamInput } from './input.ts'
 import { outputOf } from './live.ts'
 import { endingOf, showCauses, toJson, type Summary } from './report.ts'
 import { toWebhooks } from './send.ts'
-import { FAULT, FINE, aborted, type Host, type Terminal } from './terminal.ts'
+import { FAULT, FINE, aborted, stopSignals, type Host, type Terminal } from './terminal.ts'
 
 /** Milliseconds between two lines, so that people can follow. */
 const PACE = 40
@@ -70,18 +70,19 @@ const INTRODUCTION = `
 Each event goes to two receivers on this machine; the first 2xx delivers it:
   flaky  answers 503 to four requests of ten
   slow   takes its time, and does not answer three requests of ten
-If both fail, the event waits and is tried again. Both refuse one event for good.
+If both fail, it waits and is tried again. Both refuse one event for good.
 `
 
 const NEXT = `
-Now with an event of your own. Start a receiver with npx headrace listen 7412, and in another terminal:
-  echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`
+Now with an event of your own: start npx headrace listen 7412 elsewhere, then
+  echo '{"type":"track","userId":"u1","event":"Hello"}' |
+    npx headrace send --to http://127.0.0.1:7412/hook`
 
 const requestText = ({ method, path, rawHeaders, body }: Received): string => {
   const headers = rawHeaders.flatMap((name, at) =>
     at % 2 === 0 && !/^(connection|host)$/i.test(name) ? [`  ${name}: ${String(rawHeaders[at + 1])}`] : [],
   )
-  const head = `\nA request as it arrived. X-Signature is the HMAC-SHA1 of its body with the shared secret:`
+  const head = `\nA request as it arrived. X-Signature is the HMAC-SHA1 of its body:`
   return [head, `  ${method} ${path}`, ...headers, `  ${String(body)}`].join('\n')
 }
 
@@ -130,11 +131,11 @@ export const demoCommand = async ({ output: form, seed, inspect }: OptionsOf<'de
   const tellAccount = (summary: Summary): void => {
     told.account = true
     const { accepted, rejected, delivered, expired, abandoned, waiting } = summary
-    const ends = { delivered, 'refused for good': rejected, expired, abandoned, waiting }
+    const ends = { delivered, rejected, expired, abandoned, waiting }
     const some = Object.entries(ends).filter(([, count]) => count > 0)
     const account = some.map(([end, count]) => `${String(count)} ${end}`).join(' + ') || '0 delivered'
-    const requests = `${String(sent)} requests, of which the receivers verified ${String(verified)}`
-    tell(`\n${account} = ${String(accepted)}; ${requests}`)
+    const all = verified === sent ? 'all' : String(verified)
+    tell(`\n${account} = ${String(accepted)} events; ${String(sent)} requests, ${all} verified`)
   }
   const epilogue: Job['epilogue'] = async (summary, { dead, idle, stats }, stopped) => {
     tellAccount(summary)
@@ -158,6 +159,7 @@ export const demoCommand = async ({ output: form, seed, inspect }: OptionsOf<'de
 
   const settings = { sharedSecret: DEMO_SECRET, webhooks: urls.map((url) => ({ url })) }
   const retry = both(fullJitter(exponential({ base: 600 })), deadline(DEMO_DEADLINE))
+  const stop = stopSignals(terminal.host)
   const job: Job = {
     input: streamInput(Readable.from(sample())),
     open: toWebhooks(settings, { timeout: DEMO_TIMEOUT, retry, random: seededRandom(seed) }),
@@ -166,21 +168,15 @@ export const demoCommand = async ({ output: form, seed, inspect }: OptionsOf<'de
     retryFor: DEMO_DEADLINE,
     output,
     inspect,
+    stop,
     // The summary is the last record for programs.
     ...(isTold && { epilogue }),
   }
-  const interrupts: Array<() => void> = []
-  const stop = (): void => interrupts.forEach((interrupt) => interrupt())
-  const on: Host['on'] = (signal, listener) => {
-    if (signal === 'SIGINT') interrupts.push(listener)
-    return terminal.host.on(signal, listener)
-  }
-  const { stdin, stdout, stderr, env } = terminal.host
-  const host: Host = { stdin, stdout, stderr, env, on, exit: (code) => terminal.host.exit(code) }
-  const keys = { f: () => (state = 'broken'), h: () => (state = 'healthy'), q: stop, '\u0003': stop }
-  const release = onKeys(output === 'live' ? stdin : undefined, keys)
+  const q = stop.onSignal
+  const keys = { f: () => (state = 'broken'), h: () => (state = 'healthy'), q, '\u0003': q }
+  const release = onKeys(output === 'live' ? terminal.host.stdin : undefined, keys)
   if (release) err.line('Keys: f breaks both receivers, h heals them, q stops.\n')
-  const { summary } = await forward(job, { ...terminal, host, out: { ...out, line } }).finally(async () => {
+  const { summary } = await forward(job, { ...terminal, out: { ...out, line } }).finally(async () => {
     release?.()
     await Promise.all(receivers.map(({ close }) => close()))
   })

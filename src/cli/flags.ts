@@ -1,7 +1,9 @@
 /** The flags of all commands. Times in the options that they give are milliseconds. */
+import { readFileSync } from 'node:fs'
 import { left, right } from '../core/either.ts'
 import * as as from './options.ts'
 import { optional, repeated, required, toggle, withDefault, type ValuesOf } from './options.ts'
+import { whyNot } from './report.ts'
 
 const outputs = {
   output: withDefault('--output <form>', 'lines, json or quiet', 'lines', as.choice(...as.OUTPUTS)),
@@ -37,8 +39,9 @@ export const placeOf = (given: ValuesOf<typeof place>): Place | undefined => {
   const { outbox, outboxEnv, queue, schema } = given
   const url = outboxEnv ?? outbox ?? ''
   const isQueue = queue !== undefined
-  if (as.isPostgres(url) !== isQueue || (schema !== 'headrace' && !isQueue))
-    throw new as.UsageError('--queue, --schema need --outbox postgres://user@host/db, which needs --queue')
+  if (as.isPostgres(url) && !isQueue) throw new as.UsageError('--outbox postgres://… needs --queue NAME')
+  if (isQueue !== as.isPostgres(url) || (schema !== 'headrace' && !isQueue))
+    throw new as.UsageError('--queue and --schema need --outbox postgres://user@host/db')
   if (url === '') return undefined
   const at = outboxEnv === undefined ? `--outbox ${url}` : '--outbox-env NAME'
   if (queue === undefined) return { name: url, flags: at }
@@ -56,7 +59,15 @@ const running = {
 
 const SECRET = 'the variable that holds the shared secret'
 
-const tlsCa = optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', as.pemFile)
+const pemFile = (path: string) => {
+  try {
+    const pem = readFileSync(path, 'utf8')
+    return pem.includes('-----BEGIN ') ? right(pem) : left('names a file without PEM')
+  } catch (error) {
+    return left(`'${path}' cannot be read: ${whyNot(error)}`)
+  }
+}
+const tlsCa = optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', pemFile)
 
 const sending = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),
@@ -88,11 +99,11 @@ const signingFlags = { secret: required('--secret-env <name>', SECRET, as.secret
 
 export const flags = {
   send: {
-    urls: repeated('--to <url>', 'where to; give it one to five times', (urls) =>
-      urls.length > 0 && urls.length <= 5
-        ? right(urls)
-        : left('must be given one to five times, such as --to http://127.0.0.1:7412/hook'),
-    ),
+    urls: repeated('--to <url>', 'where to; give it one to five times', (urls) => {
+      const isCount = urls.length > 0 && urls.length <= 5
+      if (isCount) return urls.includes('') ? left('is empty: give a URL') : right(urls)
+      return left('must be given one to five times, such as --to http://127.0.0.1:7412/hook')
+    }),
     secret: optional('--secret-env <name>', `${SECRET}; requests are then signed`, as.secret),
     timeout: withDefault('--timeout <duration>', 'for one attempt', '5s', as.duration(1)),
     concurrency: withDefault('--concurrency <n>', 'requests at a time to one URL', '16', as.count(1, 1_000)),

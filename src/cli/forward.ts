@@ -25,7 +25,7 @@ import { endingOf, exitCodeOf, madeRoom, refusalReport, newsOf, showCauses } fro
 import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
 import { openPostgres } from './server.ts'
-import { FAULT, aborted, quit, stopSignals, type Terminal } from './terminal.ts'
+import { FAULT, aborted, quit, stopSignals, type Stops, type Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
 export interface LineTarget extends Inspectable {
@@ -55,6 +55,8 @@ export interface Job {
   readonly output: OutputForm
   /** The port of an inspector; 0 is any. */
   readonly inspect?: number | undefined
+  /** Default: the signals of the process. */
+  readonly stop?: Stops
   /** Runs when every event has ended and the account was told. The target is open until it resolves. */
   readonly epilogue?: (summary: Summary, target: LineTarget, stopped: AbortSignal) => Promise<void>
 }
@@ -81,10 +83,10 @@ export const callIn = ({ items: [carried], text }: Stored): object =>
 
 /** The file of `--dead`: undelivered events, as calls that can be sent again. The first one creates it. */
 const openDeadFile = (path: string, { stats: read }: Input) => {
+  assertWritable('--dead', path)
   const existing = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (read?.isFile() === true && read.dev === existing?.dev && read.ino === existing.ino)
     throw new UsageError('--dead is the input file: give another, or events would be sent again and again')
-  assertWritable('--dead', path)
   const file = lineFile(path)
   const written = { count: 0, failure: '' }
   return {
@@ -98,10 +100,13 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
   }
 }
 
+const openPanel = async (port: number | undefined, terminal: Terminal) =>
+  port === undefined ? undefined : (await import('./inspect.ts')).openInspector(port, [], terminal)
+
 /** Runs a job to its end. @throws UsageError, OutboxError */
 export const forward = async (job: Job, terminal: Terminal) => {
   const { input, maxWaiting } = job
-  const { out, err, host } = terminal
+  const { out, err } = terminal
   const form = outputOf(job.output, terminal)
   // Keys that are typed would break the view.
   const output = form === 'live' && input.isKeyboard ? 'lines' : form
@@ -121,9 +126,9 @@ export const forward = async (job: Job, terminal: Terminal) => {
 
   const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
   const report = (each: Report): void => writeReport(terminal, output, each)
-  const refuse = (at: number, refusal: BadLine | Refusal): void => {
+  const refuse = (at: number, refusal: BadLine | Refusal, value?: unknown): void => {
     reading.refused++
-    report(refusalReport(at, refusal))
+    report(refusalReport(at, refusal, value))
   }
 
   const lineOf = (item: Payload<Carried>): number => lines.get(item) ?? linesById.get(item.id) ?? 0
@@ -137,9 +142,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
     // Destinations and clients send payloads only.
     const sent = item as Payload<Carried>
     const head = { line: lineOf(sent.members?.[0] ?? sent), id: sent.id }
-    return sent.members === undefined
-      ? { ...head, type: typeOf(sent) }
-      : { ...head, type: 'batch', count: sent.members.length }
+    if (sent.members === undefined) return { ...head, type: typeOf(sent) }
+    return { ...head, type: 'batch', count: sent.members.length }
   }
 
   const onEvent: Listener = (event) => {
@@ -178,16 +182,11 @@ export const forward = async (job: Job, terminal: Terminal) => {
     : job.place && lmdbOutbox({ path: job.place.name, ...bounds, ...of })
   await database?.opened()
   const evictedBefore = store?.stats().evictedDeadLetters ?? 0
-  const { inspect } = job
   // Before anything is sent: its port may be in use.
-  const panel =
-    inspect !== undefined &&
-    (await import('./inspect.ts')
-      .then(({ openInspector }) => openInspector(inspect, [], terminal))
-      .catch(async (error: unknown) => {
-        await store?.close()
-        throw error
-      }))
+  const panel = await openPanel(job.inspect, terminal).catch(async (error: unknown) => {
+    await store?.close()
+    throw error
+  })
   const target = job.open(
     onEvent,
     store && {
@@ -202,8 +201,8 @@ export const forward = async (job: Job, terminal: Terminal) => {
     },
   )
   const part = { ...target, stats: () => ({ ...target.stats(), refused: reading.refused }) }
-  if (panel) panel.update(part)
-  const stop = stopSignals(host)
+  panel?.update(part)
+  const { stop = stopSignals(terminal.host) } = job
 
   /** Stops reading. Accepted events go on. */
   const breakOff = (error: unknown): void => {
@@ -224,7 +223,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
       if (!stop.gently.aborted) await offer(at, value)
       return
     }
-    refuse(at, refusal)
+    refuse(at, refusal, value)
     // A disk that fails would refuse all the rest, too; the same command goes on from here later.
     if (refusal._tag === 'NotStored') breakOff(new Error(show(refusal)))
   }
@@ -304,7 +303,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     report({ t: 'url', url, delivered, failed, passedOver: skipped })
     const busy = skipped === 0 ? '' : `, ${String(skipped)} skipped while it was busy`
     if (output !== 'json')
-      note(`${url}  ${counted(delivered, 'attempt')} succeeded, ${String(failed)} failed${busy}`)
+      note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
   }
   const forgotten = store && (store.stats().evictedDeadLetters ?? 0) - evictedBefore
   if (output === 'json' && !out.gone.aborted) out.line(toJson({ t: 'summary', ...summary, forgotten }))
@@ -341,7 +340,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   if (!stop.gently.aborted) await job.epilogue?.(summary, target, stop.gently)
   if (job.epilogue) await target.close({ timeout: job.grace })
   erase()
-  if (panel) await panel.close()
+  await panel?.close()
   const isCut = stop.gently.aborted && database?.isBusy() === true
   if (stop.now.aborted || isCut) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }

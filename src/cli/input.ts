@@ -120,11 +120,12 @@ export const openInput = async (path: string, { stdin }: Host): Promise<Input> =
 
 /** @throws UsageError if a file, or the folder of a new one, cannot be written */
 export const assertWritable = (flag: string, path: string): void => {
-  const existing = statSync(path, { throwIfNoEntry: false })
-  if (existing?.isDirectory() === true) throw new UsageError(`${flag} '${path}' is a folder: name a file`)
   try {
+    const existing = statSync(path, { throwIfNoEntry: false })
+    if (existing?.isDirectory() === true) throw new UsageError(`${flag} '${path}' is a folder: name a file`)
     accessSync(existing === undefined ? dirname(path) : path, constants.W_OK)
   } catch (error) {
+    if (error instanceof UsageError) throw error
     throw new UsageError(`${flag} '${path}' cannot be written: ${whyNot(error)}; give another file`)
   }
 }

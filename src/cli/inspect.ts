@@ -1,12 +1,11 @@
 /** `--inspect`, `top` and `explain`: a page over a running command, and the same for terminals. */
-import { messageOf } from '../core/failure.ts'
 import { counted } from '../log/debug.ts'
 import { inspector, type Inspectable } from '../inspector/inspector.ts'
 import type { storyOf } from '../inspector/story.ts'
 import type { OptionsOf } from './flags.ts'
 import { liveFrame, outputOf, type Snapshot } from './live.ts'
 import { UsageError } from './options.ts'
-import { showMillis } from './report.ts'
+import { showMillis, whyNot } from './report.ts'
 import { FAULT, FINE, plain, stopSignals, type Terminal } from './terminal.ts'
 
 /** Serves the page and prints its link. @throws UsageError */
@@ -14,7 +13,8 @@ export const openInspector = async (port: number, parts: ReadonlyArray<Inspectab
   const panel = inspector(...parts)
   const { url } = await panel.listen({ port }).catch(async (error: unknown) => {
     await panel.close()
-    throw new UsageError(`--inspect: ${messageOf(error)}`)
+    const why = whyNot(error instanceof Error ? error.cause : error)
+    throw new UsageError(`--inspect: port ${String(port)} cannot be used: ${why}; give another, or none`)
   })
   err.line(`headrace: inspect at ${url}`)
   return panel

@@ -11,7 +11,7 @@ import { readRequest } from '../signing/request.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
-import { drawLive, outputOf, type View } from './live.ts'
+import { drawLive, outputOf } from './live.ts'
 import { assertWritable } from './input.ts'
 import { toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
@@ -64,6 +64,7 @@ const pass = (url: URL, { headers }: IncomingMessage, body: Buffer, signal: Abor
   return inTime(systemClock, PASS_TIMEOUT, post).finally(() => cut.abort())
 }
 
+const LAST_REQUESTS = 5
 /** A webhook has at most 64,000 bytes. */
 const MAX_REQUEST = 1_048_576
 
@@ -82,18 +83,19 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
   const stop = AbortSignal.any([stopSignals(host).gently, ...unread, ended.signal])
   let answered = 0
   let taken = 0
+  const last: string[] = []
   const events = new Subject<LogEvent>()
   /** For the view, where a request is an event. */
-  const tell = (startedAt: number, path: string, item: object, status: number, detail: string): void => {
+  const tell = (startedAt: number, path: string, status: number, detail: string): void => {
     const sink = `${origin}${path}`
     const told = { at: systemClock.now(), from: 'listen' }
-    const attempt = { ...told, startedAt, item, sink, number: 1, duration: told.at - startedAt }
+    const attempt = { ...told, startedAt, item: {}, sink, number: 1, duration: told.at - startedAt }
     const receipt = { sink, status }
     const failure = refused('status', { status, ...(detail !== '' && { detail }) })
     const isTaken = status < 300
     if (isTaken) taken++
     events.next({ ...attempt, _tag: 'Attempted', result: isTaken ? right(receipt) : left(failure) })
-    const outcome = isTaken ? delivered(item, 1, receipt) : rejected(item, 1, failure)
+    const outcome = isTaken ? delivered({}, 1, receipt) : rejected({}, 1, failure)
     events.next({ ...told, _tag: 'Ended', outcome })
   }
 
@@ -133,15 +135,17 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     const n = ++requests
     counts[verdict]++
     const { type, id } = idsIn(body)
+    const kind = plain(type ?? '-')
+    const name = plain(id ?? '-')
     const bytes = body.length
     const print = (): void => {
       const text = bodies ? { body: body.toString() } : {}
       if (output === 'json')
         out.line(toJson({ t: 'request', n, path, type, id, bytes, verdict, why, status, ...text }))
       if (output === 'lines') {
-        const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
         const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
-        out.line(`${out.paint(STYLE_OF[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
+        const word = out.paint(STYLE_OF[verdict], verdict.padEnd(13))
+        out.line(`${word} POST ${plain(path)}  ${kind} ${name}  ${how}`)
       }
       if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
     }
@@ -151,7 +155,9 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
       if (status < 300 && !isForged && !(await keep(body))) return
       if (file !== undefined) print()
       response.writeHead(status).end()
-      tell(startedAt, path, { id, text: String(body), byteLength: bytes }, status, isForged ? why : '')
+      const how = `answered ${String(status)}${verdict === 'not checked' ? '' : `, ${verdict}`}`
+      if (last.unshift(`${kind.padEnd(8)} ${name}  ${how}`) > LAST_REQUESTS) last.pop()
+      tell(startedAt, path, status, isForged ? why : '')
     }
     const cancel = systemClock.schedule(delay, () => void reply())
     // The sender may have gone while the request was passed on.
@@ -171,8 +177,8 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     const rest = { rejected: answered - taken, waiting: requests - answered }
     return { ...rest, expired: 0, dropped: 0, abandoned: 0, refused: 0, accepted: requests, delivered: taken }
   }
-  const view: View = { words: ['requests', 'answered 2xx', 'open', 'refused'] }
-  const erase = output === 'live' ? drawLive(terminal, [{ events$: events, stats }], view) : constVoid
+  const erase =
+    output === 'live' ? drawLive(terminal, [{ events$: events, stats }], { requests: last }) : constVoid
   await aborted(stop)
   erase()
   server.close()

@@ -5,8 +5,8 @@ import type { Totals } from '../core/outcome.ts'
 import type { Inspectable } from '../inspector/inspector.ts'
 import { recorder } from '../inspector/recorder.ts'
 import type { OutputForm, Output } from './options.ts'
-import { showMillis } from './report.ts'
-import type { Paint, Style, Terminal } from './terminal.ts'
+import { showMillis, showSummary } from './report.ts'
+import type { Paint, Styles, Terminal } from './terminal.ts'
 
 /** What is drawn of one part. */
 export type Snapshot = ReturnType<ReturnType<typeof recorder>['snapshot']>
@@ -15,21 +15,21 @@ export type Snapshot = ReturnType<ReturnType<typeof recorder>['snapshot']>
 export interface View {
   /** Milliseconds after which waiting events expire. */
   readonly limit?: number | undefined
-  /** Words for accepted, delivered, waiting and rejected. Others than these list the last events, too. */
-  readonly words?: readonly [string, string, string, string]
+  /** Of a receiver: a line for each of its last requests. Its events are requests, in other words. */
+  readonly requests?: ReadonlyArray<string>
 }
 
 const REDRAW_PERIOD = 250
 const MAX_VIEWED = 100
-const LAST_EVENTS = 5
 /** Columns of a receiver's name; its state stands beside it on a screen of 40. */
 const NAME_WIDTH = 28
 /** Columns of what stands beside the name on one line. */
 const FIGURES_WIDTH = 82
-const TOTAL_WORDS = ['accepted', 'delivered', 'waiting', 'rejected'] as const
-const STYLES: Readonly<Record<string, Style>> = {
-  ...{ ok: 'green', Delivering: 'green', Delivered: 'green', flaky: 'yellow', Degraded: 'yellow' },
-  ...{ failing: 'red', Failing: 'red', Rejected: 'red' },
+const EVENT_WORDS = ['accepted', 'delivered', 'waiting', 'rejected']
+const REQUEST_WORDS = ['requests', 'answered 2xx', 'open', 'answered otherwise']
+const STYLES: Styles = {
+  ...{ ok: 'green', Delivering: 'green', flaky: 'yellow', Degraded: 'yellow' },
+  ...{ failing: 'red', Failing: 'red' },
 }
 
 /** Characters that take another width than one column would wrap a line. */
@@ -53,9 +53,10 @@ const wrapped = (cells: ReadonlyArray<string>, width: number): ReadonlyArray<str
 const showSpan = (millis: number): string =>
   millis < 7_200_000 ? showMillis(Math.max(0, millis)) : `${String(Math.round(millis / 360_000) / 10)}h`
 
-const headOf = ({ word, totals, oldest }: Snapshot, { limit, words = TOTAL_WORDS }: View): string[] => {
+const headOf = ({ word, totals, oldest }: Snapshot, { limit, requests }: View): string[] => {
   const { accepted, delivered, waiting, rejected, expired, dropped, abandoned, refused } = totals
   const counts = [accepted, delivered, waiting, rejected]
+  const words = requests ? REQUEST_WORDS : EVENT_WORDS
   const rare = Object.entries({ expired, dropped, abandoned, refused }).filter(([, count]) => count > 0)
   const age = oldest === undefined ? [] : [`oldest ${showSpan(oldest)}`]
   return [
@@ -67,8 +68,9 @@ const headOf = ({ word, totals, oldest }: Snapshot, { limit, words = TOTAL_WORDS
 }
 
 /** Receivers: state, rate, p95, share of first wins, next attempt, and the failures in a few words. */
-const rows = ({ sinks, next, at, totals }: Snapshot, width: number): ReadonlyArray<ReadonlyArray<string>> => {
+const rows = ({ sinks, next, at, totals }: Snapshot, width: number, { requests }: View) => {
   const wins = sinks.reduce((sum, { firstWins }) => sum + firstWins, 0)
+  const shareOf = (won: number): string => (wins === 0 ? '-' : `${String(Math.round((100 * won) / wins))}%`)
   const due = next === undefined || totals.waiting === 0 ? '-' : showSpan(next - at)
   const longest = Math.max(...sinks.map(({ name }) => name.length))
   const size = Math.min(longest, Math.max(NAME_WIDTH, width - FIGURES_WIDTH))
@@ -77,8 +79,7 @@ const rows = ({ sinks, next, at, totals }: Snapshot, width: number): ReadonlyArr
     state.padEnd(7),
     `${rate < 10 ? String(Math.round(rate * 10) / 10) : String(Math.round(rate))}/s`.padEnd(6),
     `p95 ${p95 === undefined ? '-' : showSpan(p95)}`.padEnd(9),
-    `first ${wins === 0 ? '-' : `${String(Math.round((100 * firstWins) / wins))}%`}`.padEnd(10),
-    `next ${due}`.padEnd(10),
+    ...(requests ? [] : [`first ${shareOf(firstWins)}`.padEnd(10), `next ${due}`.padEnd(10)]),
     failed === 0 ? '' : `${String(failed)} failed, last: ${last}`,
   ])
 }
@@ -95,12 +96,11 @@ export const liveFrame = (parts: ReadonlyArray<Snapshot>, width: number, paint: 
       if (style === undefined || at === 1) return [head, ...rest]
       return [head.slice(0, at) + paint(style, word) + head.slice(at + word.length), ...rest]
     }
-    const last = view.words === undefined ? [] : part.ended.slice(0, LAST_EVENTS)
     return [
       ...(parts.length > 1 ? [fit(part.name, width)] : []),
       ...lines(headOf(part, view), 0),
-      ...rows(part, width).flatMap((row) => lines(row, 1)),
-      ...last.map(({ type, id, state }) => fit(`  ${type.padEnd(8)} ${id}  ${state.toLowerCase()}`, width)),
+      ...rows(part, width, view).flatMap((row) => lines(row, 1)),
+      ...(view.requests ?? []).map((line) => fit(`  ${line}`, width)),
     ]
   })
 
@@ -149,11 +149,7 @@ export const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string
 
 /** Draws the totals as they are. Answers how to remove them. */
 export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel => {
-  const text = (): string => {
-    const { waiting, delivered, rejected, expired } = totals()
-    const counts = Object.entries({ delivered, waiting, rejected, expired })
-    return counts.map(([word, count]) => `${String(count)} ${word}`).join(', ')
-  }
+  const text = (): string => showSummary(`accepted ${String(totals().accepted)}`, 0, totals())
   return redrawn(terminal, 125, () => text().slice(0, terminal.width()), systemClock)
 }
 

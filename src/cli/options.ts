@@ -1,10 +1,10 @@
 /** How flags stand in the help, and how their texts become values. */
-import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { flow, pipe } from 'fp-ts/lib/function.js'
-import { lefts, valueOr, type Either } from '../core/either.ts'
+import { lefts, type Either } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
+import { messageOf } from '../core/failure.ts'
 import { toTimestamp } from '../event/timestamp.ts'
 import { secretFrom, type Secret } from '../signing/secret.ts'
 
@@ -75,6 +75,21 @@ export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
   // Each key has the value that its own flag has read.
   return Object.fromEntries(all.flatMap((each) => (E.isRight(each) ? [each.right] : []))) as ValuesOf<F>
 }
+
+/** The value of an argument. @throws UsageError */
+export const valueOf = <A>(name: string, read: Either<string, A>): A => {
+  if (E.isLeft(read)) throw new UsageError(`${name} ${read.left}`)
+  return read.right
+}
+
+/** A package that is an optional peer. @throws UsageError if it is not installed */
+export const peer = async <M>(name: string, module: Promise<M>, flag = ''): Promise<M> =>
+  module.catch((error: unknown) => {
+    if (!messageOf(error).includes(`'${name}'`)) throw error
+    throw new UsageError(
+      `${flag}needs the package ${name}, which is not installed: run "npm install ${name}"`,
+    )
+  })
 
 export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))
 
@@ -166,12 +181,6 @@ export const headerVariables: Flag<Readonly<Record<string, string>>>['read'] = (
     lines.push(`${name}: ${value.right}`)
   }
   return headers(lines, env)
-}
-
-export const pemFile: Parse<string> = (path) => {
-  const pem = valueOr(undefined, () => readFileSync(path, 'utf8'))
-  if (pem === undefined) return E.left('names a file that cannot be read')
-  return pem.includes('-----BEGIN ') ? E.right(pem) : E.left('names a file without PEM')
 }
 
 export const httpUrl: Parse<URL> = (given) =>

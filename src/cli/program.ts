@@ -103,7 +103,10 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
       // The value behind an unknown flag is left out: `--secret=…` and `-s…` may hold one.
       const long = text.trim().replace(/'(-[^'=]*)=[^]*'/, "'$1'")
       const safe = long.replace(/(unknown option '-[^-'])[^]*'/, "$1'")
-      err.line(`${name}: ${safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')}; see ${name} --help`)
+      const meant = command.options.find((each) => safe.endsWith(`'${String(each.long).slice(0, -4)}'`))
+      const hint = meant === undefined ? '' : ` (Did you mean ${meant.flags}?)`
+      const fault = safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')
+      err.line(`${name}: ${fault}${hint}; see ${name} --help`)
     },
   })
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)

@@ -3,14 +3,15 @@ import { getSystemErrorMap } from 'node:util'
 import { isLeft } from '../core/either.ts'
 import { messageOf, type Failure } from '../core/failure.ts'
 import type { Outcome, Totals } from '../core/outcome.ts'
-import { show, type Invalid, type Refusal } from '../core/refusal.ts'
+import { isRecord } from '../core/json.ts'
+import { show, type Fault, type Invalid, type Refusal } from '../core/refusal.ts'
 import type { UrlStats } from '../destination/destination.ts'
 import { counted } from '../log/debug.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
 import { DEAD, FINE, NONE_DELIVERED, REFUSED, STOPPED, escapedJson, plain } from './terminal.ts'
-import type { Paint, Style, Terminal } from './terminal.ts'
+import type { Paint, Styles, Terminal } from './terminal.ts'
 
 /** Which event a report is about. */
 export interface Subject {
@@ -142,10 +143,20 @@ export const newsOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) =
   }
 }
 
-/** The report of a line that was not accepted. It holds no value of the line. */
-export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
+/** What a fault does not say: the keys of a call, or that FILE is a list of calls. */
+const hintOf = (value: unknown, path: string): string => {
+  if (Array.isArray(value)) return "; jq -c '.[]' FILE puts each on a line"
+  const plainly = (key: string): string => key.replaceAll(/[_-]/g, '').toLowerCase()
+  const keys = isRecord(value) ? Object.keys(value) : []
+  const found = keys.find((key) => key !== path && plainly(key) === plainly(path))
+  return found === undefined ? '' : `; ${found} is not a field`
+}
+
+/** The report of a line that was not accepted. It holds keys of the line, and no value. */
+export const refusalReport = (line: number, refusal: BadLine | Refusal, value?: unknown) => {
   const say = (reason: string, faults: Invalid['faults']) => ({ t: 'refused', line, reason, faults }) as const
-  if (refusal._tag === 'Invalid') return say('invalid', refusal.faults)
+  const hinted = ({ path, message }: Fault) => ({ path, message: message + hintOf(value, path) })
+  if (refusal._tag === 'Invalid') return say('invalid', refusal.faults.map(hinted))
   if (refusal._tag === 'BadLine') return say(refusal.reason, [{ path: '', message: refusal.detail }])
   const reason = refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken'
   return say(reason, [{ path: '', message: show(refusal) }])
@@ -172,12 +183,7 @@ const showCause = ({ url = '', reason, status, detail }: ReportedCause): string 
 /** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within …)`. */
 export const showCauses = (causes: ReadonlyArray<ReportedCause>): string => causes.map(showCause).join('; ')
 
-const COLOURS: Readonly<Record<string, Style>> = {
-  delivered: 'green',
-  waiting: 'yellow',
-  abandoned: 'yellow',
-  'left out': 'yellow',
-}
+const COLOURS: Styles = { delivered: 'green', waiting: 'yellow', abandoned: 'yellow', 'left out': 'yellow' }
 
 const wordOf = (word: string, paint: Paint): string => paint(COLOURS[word] ?? 'red', word.padEnd(10))
 

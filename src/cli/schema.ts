@@ -3,14 +3,13 @@ import { Event } from '../event/event.ts'
 import { openApiOf } from '../schema/documents.ts'
 import { jsonSchemaOf } from '../schema/jsonSchema.ts'
 import type { OptionsOf } from './flags.ts'
-import { UsageError, choice } from './options.ts'
+import { choice, valueOf } from './options.ts'
 import { FINE, type Terminal } from './terminal.ts'
 
 export const schemaCommand = (flags: OptionsOf<'schema'>, { out, host }: Terminal, given: string): number => {
-  const what = choice('events', 'openapi')(given, host.env)
-  if (what._tag === 'Left') throw new UsageError(`WHAT ${what.left}`)
+  const what = valueOf('WHAT', choice('events', 'openapi')(given, host.env))
   const makers = { events: () => jsonSchemaOf(Event), openapi: () => openApiOf(flags) }
-  const made = makers[what.right]()
+  const made = makers[what]()
   // The codecs of headrace say what they take; a test makes both.
   if (made._tag === 'Right') out.line(JSON.stringify(made.right, null, 2))
   return FINE

@@ -1,14 +1,14 @@
 /** The server that a command opens, and the PostgreSQL that it uses. */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { constVoid, isLeft } from '../core/either.ts'
-import { codeOf, messageOf } from '../core/failure.ts'
+import { constVoid } from '../core/either.ts'
+import { codeOf } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { OutboxFactoryOptions } from '../outbox/outbox.ts'
 import { postgres } from '../outbox/postgres/postgresOutbox.ts'
 import { migrate, schemaSql } from '../outbox/postgres/schema.ts'
 import type { OptionsOf, Place } from './flags.ts'
-import { UsageError, count, isPostgres } from './options.ts'
+import { UsageError, count, isPostgres, peer, valueOf } from './options.ts'
 import { whyNot } from './report.ts'
 import { FINE, type Terminal } from './terminal.ts'
 
@@ -20,10 +20,7 @@ const refuse = (error: unknown): never => {
 
 /** PostgreSQL, for outboxes of a command. The package pg is an optional peer. @throws UsageError */
 export const openPostgres = async ({ url, schema }: NonNullable<Place['server']>) => {
-  const { default: pg } = await import('pg').catch((error: unknown) => {
-    if (!messageOf(error).includes("'pg'")) throw error
-    throw new UsageError('--outbox needs the package pg, which is not installed: run "npm install pg"')
-  })
+  const { default: pg } = await peer('pg', import('pg'), '--outbox ')
   schemaSql(schema) // Throws if this is no name.
   const settings = { connectionString: url, connectionTimeoutMillis: 10_000, allowExitOnIdle: true }
   // If an idle connection is cut, the next statement makes another one.
@@ -52,7 +49,8 @@ export const sqlCommand = ({ schema }: OptionsOf<'sql'>, { out }: Terminal): num
 
 export const migrateCommand = async (given: OptionsOf<'migrate'>, { out }: Terminal): Promise<number> => {
   const { outbox = '', outboxEnv: url = outbox, schema } = given
-  if (!isPostgres(url)) throw new UsageError('--outbox must be given: a URL such as postgres://user@host/db')
+  const fault = url === '' ? 'is missing: give' : 'must be'
+  if (!isPostgres(url)) throw new UsageError(`--outbox ${fault} a URL such as postgres://user@host/db`)
   const { pool } = await openPostgres({ url, queue: '', schema })
   await migrate(pool, { schema }).catch(refuse)
   out.line(`the schema ${schema} is ready`)
@@ -61,9 +59,7 @@ export const migrateCommand = async (given: OptionsOf<'migrate'>, { out }: Termi
 
 /** Opens an HTTP server; port 0 is any free one. `origin`: `http://127.0.0.1:7412`. @throws UsageError */
 export const serve = async (host: string, portText: string, listener: RequestListener) => {
-  const parsed = count(0, 65_535)(portText)
-  if (isLeft(parsed)) throw new UsageError(`PORT ${parsed.left}`)
-  const port = parsed.right
+  const port = valueOf('PORT', count(0, 65_535)(portText))
   const server = createServer(listener)
   return new Promise<{ readonly server: Server; readonly origin: string }>((resolve, reject) => {
     server.once('error', (error) => {

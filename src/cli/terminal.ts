@@ -6,6 +6,7 @@ import { inTime, systemClock } from '../core/clock.ts'
 import type { Environment } from './options.ts'
 
 export type Style = 'red' | 'green' | 'yellow'
+export type Styles = Readonly<Record<string, Style>>
 export type Paint = (style: Style, text: string) => string
 
 export type Colours = 'auto' | 'always' | 'never'
@@ -125,15 +126,18 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve())
   })
 
+/** `onSignal` does what a signal does. */
+export type Stops = Record<'gently' | 'now', AbortSignal> & { readonly onSignal: () => void }
+
 /** The first signal ends a command in order, the second at once. Before, `onHangUp` may take SIGHUP. */
-export const stopSignals = (host: Host, onHangUp?: () => void): Record<'gently' | 'now', AbortSignal> => {
+export const stopSignals = (host: Host, onHangUp?: () => void): Stops => {
   const gently = new AbortController()
   const now = new AbortController()
   const onSignal = (): void => (gently.signal.aborted ? now : gently).abort()
   const isTaken = (): boolean => onHangUp !== undefined && !gently.signal.aborted
   for (const signal of SIGNALS)
     host.on(signal, () => (signal === 'SIGHUP' && isTaken() ? onHangUp?.() : onSignal()))
-  return { gently: gently.signal, now: now.signal }
+  return { gently: gently.signal, now: now.signal, onSignal }
 }
 
 /** Ends the process once its output was read, or after a second: requests in flight would keep it alive. */

@@ -14,7 +14,7 @@ import type { LogEvent } from '../log/logEvent.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import { readRequest } from '../signing/request.ts'
 import { page } from './page.ts'
-import { outlineOf, recorder } from './recorder.ts'
+import { outlineOf, recorder, withoutHosts } from './recorder.ts'
 import { inOneLine, storyOf } from './story.ts'
 
 /** What an inspector looks at: a destination or a client. */
@@ -124,7 +124,7 @@ const watched = (part: Inspectable, key: number, count: number) => {
         const { id: key, at } = letter
         if (letter.reason === 'corrupt') return { key, at, why: 'the record cannot be read' }
         const { outcome, entry } = letter
-        const why = 'failure' in outcome && showFailure(outcome.failure)
+        const why = 'failure' in outcome && withoutHosts(showFailure(outcome.failure))
         return { ...outlineOf(entry.item), key, at, why }
       })
       const { dead = `${String(DEAD_SHOWN)} or more` } = stats()
@@ -218,7 +218,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     if (method !== (isChange ? 'POST' : 'GET')) return denied(405, `${method} is not allowed here`)
     if (path === '/') return new Response(page, { headers: PAGE_HEADERS })
     if (!timingSafeEqual(digestOf(headers.get('authorization') ?? ''), wanted))
-      return denied(401, 'the token is missing or wrong')
+      return denied(401, 'the token is missing or of an earlier start: open the link that is printed now')
     if (closed) return denied(503, IS_CLOSED)
     if (stream !== undefined) return new Response(snapshots(), { headers: SAFE })
     const part = all.find(({ key }) => key === Number(of ?? from))

@@ -34,11 +34,14 @@ const MAX_STORIES = 1_000
 /** Counts of these for each second: rings, one behind the other. */
 const [ACCEPTED, DELIVERED, DIED, ATTEMPTS, FAILED] = [0, SECONDS, 2 * SECONDS, 3 * SECONDS, 4 * SECONDS]
 
+/** Without schemes and this machine: http://127.0.0.1:7412/hook is :7412/hook. */
+export const withoutHosts = (text: string): string =>
+  text.replace(/https?:\/\/((127\.0\.0\.1|localhost)(?=:))?/g, '').replace(/\/(?=: |$)/g, '')
+
 /** The last attempts at a sink, in rings. `ends`: when each ended; below zero if it failed. */
 const newReceiver = (sink: string) => ({
   sink,
-  // http://127.0.0.1:7412/hook is :7412/hook.
-  name: flat(sink.replace(/^https?:\/\/((127\.0\.0\.1|localhost)(?=:))?/, '').replace(/\/$/, '')),
+  name: flat(withoutHosts(sink)),
   counts: { taken: 0, failed: 0, skipped: 0, firstWins: 0 },
   durations: new Float64Array(MAX_DURATIONS),
   ends: new Float64Array(MAX_DURATIONS),
@@ -102,7 +105,6 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   let lastReceiver: SinkCounts | undefined
   let lastAccepted: StoryStep = { at: 0, kind: 'accepted', amount: 0, about: '', why: '' }
   let lastEnd: StoryStep = { at: 0, kind: 'ended', amount: 0, about: '', why: '' }
-  let [because, becauseText] = ['', '']
 
   const advance = (at: number): void => {
     const to = Math.floor(at / 1_000)
@@ -151,15 +153,14 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   /** Undefined without an id, and for a new one while others wait: its story would have no beginning. */
   const historyOf = (item: unknown, at: number, isSuccess: boolean): History | undefined => {
     const id = idOf(item)
-    if (id === undefined) return undefined
-    const known = byId.get(id)
-    if (known !== undefined) return known
-    if (isSuccess && isBusy()) return undefined
+    const known = id === undefined ? undefined : byId.get(id)
+    if (id === undefined || known !== undefined || (isSuccess && isBusy())) return known
     const hasRoom = byId.size < maxHistories || ended.oldest() !== undefined
     return hasRoom ? begin(item, id, at) : undefined
   }
   const tellOne = (item: unknown, step: StoryStep, due: number | undefined): void => {
-    const history = historyOf(item, step.at, step.kind === 'taken')
+    // The answer of a slower receiver may come after the story has ended and gone: it begins none.
+    const history = step.kind === 'waits' ? historyOf(item, step.at, false) : byId.get(idOf(item) ?? '')
     if (history === undefined) return
     // Nothing else of a dead letter goes on.
     if (history.state === 'Rejected' || history.state === 'Expired') {
@@ -264,12 +265,8 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
         case 'Ended':
           return hasEnded(event)
         case 'Waiting': {
-          const { item, delay } = event
-          if (event.because !== because) {
-            becauseText = short(event.because)
-            because = event.because
-          }
-          return tell(item, { at, kind: 'waits', amount: delay, about: '', why: becauseText }, at + delay)
+          const { item, delay, because } = event
+          return tell(item, { at, kind: 'waits', amount: delay, about: '', why: short(because) }, at + delay)
         }
         case 'UrlSkipped':
         case 'Held': {

@@ -53,8 +53,9 @@ const textOf = ({ kind, amount, about, why }: StoryStep): string => {
     case 'accepted':
       return String(why || kind)
     case 'taken':
-    case 'failed':
       return `${String(why)} after ${String(Math.round(amount))} ms from ${about}`
+    case 'failed':
+      return `failed after ${String(Math.round(amount))} ms at ${about}: ${String(why)}`
     case 'waits':
       return `waits ${String(amount)} ms: ${String(why)}`
     case 'held':
@@ -75,10 +76,12 @@ const factsOf = ({ id, type, bytes, at, requests, state, due }: History) => {
   return { id, type, bytes, at, requests, state, due }
 }
 
-/** The facts of an event, and its last step. */
+/** The facts of an event, and why it waits: its last failure, or else its last step. */
 export const showEvent = (history: History) => {
-  const step = history.steps[history.count - 1]
-  return { ...factsOf(history), last: step && textOf(step) }
+  const steps = history.steps.slice(0, history.count)
+  const step = steps.findLast(({ kind }) => kind === 'failed' || kind === 'held') ?? steps.at(-1)
+  const last = step?.kind === 'failed' ? `${step.about}: ${String(step.why)}` : step && textOf(step)
+  return { ...factsOf(history), last }
 }
 
 /** All steps, in the order in which they were told, and a word where some are not known. */
@@ -86,13 +89,12 @@ export const storyOf = (history: History) => {
   const { omitted, at, count } = history
   const steps = history.steps.slice(0, count).map(shown)
   const note = (text: string) => ({ at, kind: 'waits' as const, text })
-  const first = steps[0]?.kind === 'accepted' ? [] : [note('its first steps are not known')]
-  const gap = omitted === 0 ? [] : [note(`steps left out: ${String(omitted)}`)]
-  const all = [...first, ...steps.slice(0, FIRST_STEPS), ...gap, ...steps.slice(FIRST_STEPS)]
-  return { ...factsOf(history), steps: all }
+  if (omitted > 0) steps.splice(FIRST_STEPS, 0, note(`steps left out: ${String(omitted)}`))
+  if (steps[0]?.kind !== 'accepted') steps.unshift(note('its first steps are not known'))
+  return { ...factsOf(history), steps }
 }
 
-/** In one line: `m-17: status 503 after 26 ms from :4319; waits 38 ms: …; delivered after 2 attempts`. */
+/** In one line: `m-17: failed after 26 ms at :4319: status 503; waits 38 ms: …; delivered …`. */
 export const inOneLine = (history: History): string => {
   const told = storyOf(history).steps.filter(({ text }) => text !== 'accepted')
   return `${history.id}: ${told.map(({ text }) => text).join('; ') || 'waits for its first attempt'}`

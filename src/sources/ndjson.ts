@@ -63,7 +63,7 @@ const parseLine = (line: number, text: string): Result => {
   } catch {
     const at = jsonFault(text) ?? 0
     const detail = `not JSON at character ${String(at + 1)}`
-    const isOpened = line === 1 && /^[[{]\s*$/.test(text)
+    const isOpened = line === 1 && /^(\[|\{\s*$)/.test(text)
     return bad(line, 'notJson', isOpened ? `${detail}; ${ONE_DOCUMENT}` : detail, at + 1)
   }
 }

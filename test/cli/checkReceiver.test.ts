@@ -43,7 +43,7 @@ it('says what was sent, expected and seen, and neither the secret nor what could
 })
 
 it('1 with a clear report if nothing listens', async () => {
-  const stdout = expect.stringContaining('seen      connection refused: nothing listens there\n') as string
+  const stdout = 'no answer from http://127.0.0.1:9/: connection refused: nothing listens there\n'
   expect(await check('http://127.0.0.1:9/')).toMatchObject({ code: 1, stdout })
 })
 

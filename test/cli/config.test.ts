@@ -20,7 +20,7 @@ const check = (config: unknown, ...flags: ReadonlyArray<string>) =>
 
 it('says what a file that is right holds', async () => {
   const { code, stdout, stderr } = await check(good)
-  expect(stdout).toMatch(/collector\.json is valid: 1 sources, 1 destinations\n$/)
+  expect(stdout).toMatch(/collector\.json is valid: 1 source, 1 destination\n$/)
   expect([code, stderr]).toEqual([0, ''])
 })
 

@@ -46,10 +46,8 @@ it('says what is wrong with its arguments', async () => {
 })
 
 it('ends when its reader has gone, and says when the output cannot be written', async () => {
-  expect(await headrace(['gen', '-n', '1000000'], { stdout: failing('EPIPE') })).toMatchObject({
-    code: 0,
-    stderr: '',
-  })
+  const gone = await headrace(['gen', '-n', '1000000'], { stdout: failing('EPIPE') })
+  expect(gone).toMatchObject({ code: 0, stderr: '' })
   const full = await headrace(['gen', '-n', '1000000'], { stdout: failing('ENOSPC') })
   expect(full).toMatchObject({ code: 1, stderr: 'headrace gen: the output could not be written: ENOSPC\n' })
 })

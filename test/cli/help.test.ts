@@ -7,10 +7,11 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
 }
 
 it('teaches: every command has an example, and exit codes are in it', async () => {
-  const commands = ['send', 'listen', 'sign', 'verify', 'gen', 'demo']
+  const commands = ['send', 'batch', 'collect', 'listen', 'sign', 'verify', 'top', 'explain', 'gen', 'demo']
   const texts = await Promise.all(commands.map((command) => headrace([command, '--help'])))
   texts.forEach(({ code, stdout, stderr }, at) => {
     expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/Exit codes/)])
+    expect(stdout).not.toMatch(/.{81}/)
     if (commands[at] !== 'demo')
       expect(stdout).toMatch(new RegExp(`^ {2}\\$ .*headrace ${String(commands[at])}`, 'm'))
   })

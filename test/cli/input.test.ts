@@ -64,8 +64,9 @@ it('writes a mark as text and reads it back', () => {
 })
 
 it('names a JSON document that is not NDJSON', async () => {
-  const input = '{\n  "a": 1\n}\n'
-  const { stderr, code } = await headrace(['send', '--to', 'http://127.0.0.1:9/'], { input })
-  expect(stderr).toMatch(/^refused +line 1 +not JSON .*one JSON document over several lines, not NDJSON/)
-  expect(code).toBe(4)
+  for (const input of ['{\n  "a": 1\n}\n', '[{"a":1},\n{"a":2}]\n']) {
+    const { stderr, code } = await headrace(['send', '--to', 'http://127.0.0.1:9/'], { input })
+    expect(stderr).toMatch(/^refused +line 1 +not JSON .*one JSON document over several lines, not NDJSON/)
+    expect(code).toBe(4)
+  }
 })

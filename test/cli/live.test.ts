@@ -71,11 +71,11 @@ it('has no line that is longer than the screen, whatever its names, and paints o
   expect(narrow.filter((line) => line.includes('<'))).toEqual(['<yellow Degraded>  6 accepted'])
 })
 
-it('names its parts if there are several, and lists the last events of a receiver', () => {
+it('names its parts if there are several, and lists the last requests of a receiver', () => {
   expect(drawn(99, {}, [snapshot(), snapshot()]).filter((line) => line === from)).toHaveLength(2)
-  const words = ['requests', 'answered 2xx', 'open', 'refused'] as const
-  expect(drawn(99, { words })).toEqual(expect.arrayContaining(['  track    m4  delivered']))
-  expect(drawn(99, { words })[0]).toMatch(/^Degraded {2}6 requests {2}4 answered 2xx {2}1 open/)
+  const [head, row = '', , last] = drawn(99, { requests: ['track    m4  answered 503'] })
+  expect([row.includes('first'), last]).toEqual([false, '  track    m4  answered 503'])
+  expect(head).toMatch(/^Degraded {2}6 requests {2}4 answered 2xx {2}1 open {2}1 answered otherwise {2}2 ref/)
 })
 
 test.each([

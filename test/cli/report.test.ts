@@ -77,6 +77,9 @@ test('what is refused is told without its values', () => {
   expect(refusalReport(2, tooLarge({ secret: 1 }, 64_000, 70_000, 'm1'))).toEqual(report)
   const faults = [{ path: 'a', message: 'b' }]
   expect(refusalReport(2, invalid({}, faults))).toEqual({ t: 'refused', line: 2, reason: 'invalid', faults })
+  const missing = invalid({}, [{ path: 'userId', message: 'is missing' }])
+  const [hinted] = refusalReport(2, missing, { user_id: 'u' }).faults
+  expect(hinted?.message).toBe('is missing; user_id is not a field')
   expect(lineOf(report, unpainted)).toBe(`refused    line 2    ${message}`)
 })
 

@@ -20,7 +20,7 @@ describe('what send prints, and its exit code', () => {
     ])
     expect([dead.code, ...linesOf(steady(dead.stderr))]).toEqual([
       3,
-      'headrace: http://127.0.0.1:PORT/  1 attempt succeeded, 1 failed',
+      'headrace: http://127.0.0.1:PORT/  1 request succeeded, 1 failed',
       'headrace: read 2 · delivered 1 · rejected 1',
       'headrace: 1 not delivered; --dead FILE keeps them to send again',
     ])
@@ -153,6 +153,7 @@ describe('--dead', () => {
       [`${folder}/events`, /--dead is the input file: give another, or/],
       [folder, /--dead '.*' is a folder: name a file/],
       [`${folder}/no/dead`, /--dead '.*' cannot be written: no such file or directory/],
+      ['x'.repeat(300), /--dead 'x*' cannot be written: name too long; give another file/],
       ['', /--dead must not be empty/],
     ] as const) {
       const { code, stderr } = await headrace(['send', `${folder}/events`, '--to', url, '--dead', path])
@@ -224,7 +225,7 @@ describe('Ctrl-C', () => {
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
         'headrace: Press Ctrl-C again to quit now. Stopping: 0 waiting, at most 11s.',
-        expect.stringContaining('1 attempt succeeded'),
+        expect.stringContaining('1 request succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',
       ])

@@ -116,7 +116,7 @@ describe('fetch', () => {
     expect(story).toMatchObject({ id: 'm1', state: 'Delivered', type: 'track' })
     const [first = '', second = ''] = panel.explain('m1')?.split('\n') ?? []
     expect(first).toMatch(
-      /m1: status 410 after \d+ ms from :7\/crm; rejected after 1 attempt: .*; taken after \d+ ms from :7\/crm; deli/,
+      /m1: failed after \d+ ms at :7\/crm: status 410; rejected after 1 attempt: .*; taken after \d+ ms from :7\/crm; deli/,
     )
     expect(second).toMatch(/m1: taken after \d+ ms from memory; delivered after 1 attempt$/)
     expect(panel.explain('m9')).toBeUndefined()

@@ -92,23 +92,32 @@ it('counts all events of a busy second, and tells of the first 1,000 and of thos
   for (const n of all) memory.onEvent(eventOf('end', n, at))
   memory.onEvent(attempt(itemOf(1_300), at, 1, right({ sink: 'a' })))
   expect([memory.histories(), memory.history('m999')?.state]).toEqual([1_000, 'Delivered'])
-  memory.onEvent(eventOf('fail', 1_400, at))
+  for (const kind of ['fail', 'wait', 'fail'] as const) memory.onEvent(eventOf(kind, 1_400, at))
   memory.onEvent(eventOf('die', 1_500, at))
   memory.onEvent(eventOf('end', 1_600, at))
   const [failed, dead, delivered] = ['m1400', 'm1500', 'm1600'].map(memory.history)
   expect([failed?.requests, dead?.state, delivered]).toEqual([1, 'Rejected', undefined])
   at += 1_000
-  expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([1_200, 1_201, 1])
+  expect(memory.snapshot(stats).series.map((counts) => counts.at(-1))).toEqual([1_200, 1_201, 2])
 })
 
-it('goes on with the story of a dead letter that is redriven', () => {
+it('begins no story by an answer that comes after the story has ended and gone', () => {
+  const { onEvent, history, snapshot } = recorder(1, 'first')
+  for (const n of [1, 2]) for (const kind of ['accept', 'end'] as const) onEvent(eventOf(kind, n, n))
+  onEvent(attempt(itemOf(1), 3, 1, right({ sink: 'a', status: 200 })))
+  for (const kind of ['fail', 'skip'] as const) onEvent(eventOf(kind, 1, 3))
+  expect([history('m1'), snapshot(stats).waiting]).toEqual([undefined, []])
+})
+
+it('goes on with the story of a dead letter that is redriven, and shows its last failure', () => {
   const { onEvent, history, snapshot } = recorder(10, 'first')
   for (const [at, kind] of (['accept', 'fail', 'die', 'fail', 'wait'] as const).entries())
     onEvent(eventOf(kind, 1, at))
   const story = history('m1')
   const line = story && inOneLine(story)
   expect(line).toMatch(/; rejected after 1 attempt: .*; redriven; .*; waits 7 ms: because$/)
-  expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1' }], ended: [] })
+  const last = 'sink1: status 503'
+  expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1', last }], ended: [] })
   onEvent(eventOf('end', 1, 9))
   expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })
 })
@@ -169,7 +178,7 @@ it('makes a text of a reason again when it is another one', () => {
   failed(503, 'b', 'y')
   failed(500, 'b', 'y')
   const history = memory.history('m1')
-  const of = (text: string) => `status ${text} after 1 ms from a`
+  const of = (text: string) => `failed after 1 ms at a: status ${text}`
   expect(history && inOneLine(history)).toBe(
     `m1: ${of('503, a')}; waits 7 ms: x; ${of('503, a')}; waits 7 ms: x; ${of('503, b')}; waits 7 ms: y; ${of('500, b')}; waits 7 ms: y`,
   )
