@@ -31,6 +31,9 @@ const timeoutOptions = strict({
  * same moment. The attempt has the time up to, but not including, `timeout`: a verdict at that very instant
  * comes too late. One that comes while the sink starts is in time.
  *
+ * Give it to each sink of a combination, not to the combination: what some sinks answered in an attempt is
+ * lost with it, so the next attempt sends the item again to sinks of `toAll` that took it.
+ *
  * @throws ConfigError if `timeout` is not a finite number above 0.
  *
  * @example
