@@ -72,7 +72,10 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
    * a retry start another one, and `flushAfter` does not.
    */
   readonly concurrency?: number
-  /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h. */
+  /**
+   * When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the
+   * first attempt.
+   */
   readonly retry?: RetryPolicy
   /** Milliseconds for one request in total, headers and body; default 10,000. */
   readonly timeout?: number

@@ -20,23 +20,55 @@ export interface Receipt {
 
 /** Reasons for a final refusal. A sink of your own may use other words. @inline */
 export type RefusedReason =
+  /** The status of the answer means a final refusal. */
   | 'status'
+  /** The answer is a redirect, which is never followed. */
   | 'redirect'
+  /** The certificate does not verify, or the receiver did not accept ours. */
   | 'certificate'
+  /** The rules of `egress` forbid the address. */
   | 'blockedAddress'
+  /** The request cannot be written as HTTP. Nothing was sent. */
   | 'badRequest'
+  /** A successful answer says that it was not taken; or the outbox leased a value that is no item. */
   | 'rejected'
+  /** An outbox or a memory sink was full. */
   | 'noRoom'
+  /** `ndjson` cannot write it as one line. */
   | 'format'
+  /** The stream of `ndjson` is closed. */
   | 'closed'
+  /** A `route` has no sink for its key. */
   | 'noRoute'
+  /** A sink of payloads received another value. */
   | 'notAPayload'
+  /** Its text was changed after `sign`. */
   | 'changedAfterSign'
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
 export type RetryableReason =
-  | ('status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held')
-  | ('halved' | 'threw' | 'closed' | 'defect' | 'cut')
+  /** The status of the answer means that it may pass. */
+  | 'status'
+  /** No connection or no verdict in time. */
+  | 'timeout'
+  /** The connection failed. */
+  | 'network'
+  /** The queue of `withConcurrency` is full. No request was started. */
+  | 'queueFull'
+  /** The deadline came before the request could start. */
+  | 'late'
+  /** A gate held it back (a Retry-After, a rate, a circuit), a full `route`, or an update of the settings. */
+  | 'held'
+  /** Refused with its batch, and not sent again by itself. */
+  | 'halved'
+  /** The function of a sink threw. */
+  | 'threw'
+  /** The sink was closed, or its close cut the attempt. */
+  | 'closed'
+  /** A sink threw or errored in place of a verdict. */
+  | 'defect'
+  /** Cancelled before its answer; it may have arrived. */
+  | 'cut'
 
 /** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>

@@ -262,7 +262,7 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
  */
 export interface WaitOptions {
   /**
-   * Milliseconds in which work may start and end: 0 for none, `Infinity` to wait for all of it. Default
+   * Milliseconds to wait for the work: with 0 no more of it starts, `Infinity` waits for all of it. Default
    * 30,000 for `close`, no limit for `flush` and `persisted`.
    */
   readonly timeout?: number

@@ -80,7 +80,7 @@ export interface UnknownKeys extends Told {
   readonly keys: ReadonlyArray<string>
 }
 
-/** A sink, a store, a callback or a subscriber threw and should not. Nothing was lost by it. @inline */
+/** A sink, a store, a callback or a subscriber threw by mistake. No item was lost. @inline */
 export interface Defect extends Told {
   readonly _tag: 'Defect'
   readonly where: string
