@@ -23,7 +23,8 @@ const TOO_LATE = retryable('late', { detail: 'the deadline came before the reque
 const LATE_PART: Verdict = left(TOO_LATE)
 const COMMA_BYTES = 1
 
-const verdictsIn = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
+/** The verdicts of a batch of `count` members. */
+export const verdictsIn = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
   failure?._tag === 'PartlyFailed' && failure.members.length === count ? failure.members : undefined
 
 /** The payload of some members: the batch itself for all of them, else those in their order. */
