@@ -188,9 +188,7 @@ export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
       return failure.verdicts.map(({ verdict }) => verdict)
     case 'PartlyFailed':
       return failure.members
-    case 'Refused':
-    case 'Retryable':
-    case 'Expired':
+    default:
       return []
   }
 }
@@ -237,9 +235,7 @@ const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
       if (isTaken) return right({ sink: all.map(({ sink }) => sink).join(' & ') })
       return left(startedIf(isStarted, notAll(all)))
     }
-    case 'Refused':
-    case 'Retryable':
-    case 'Expired':
+    default:
       return given
   }
 }
@@ -279,19 +275,15 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
   if (lastFailure === undefined || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
     return failure
   if (!hasSettled(lastFailure)) return failure
-  const open = (part: Verdict) => (isFinal(part) || isRight(part) ? part : left(carried(part.left, failure)))
+  const openIn = (cause: Failure): Failure => (isRetryable(cause) ? carried(cause, failure) : cause)
+  const open = (part: Verdict): Verdict => (isRight(part) ? part : left(openIn(part.left)))
   switch (lastFailure._tag) {
     case 'PartlyFailed':
       return partlyFailed(lastFailure.members.map(open))
     case 'NotAll':
       return notAll(lastFailure.verdicts.map(({ sink, verdict }) => ({ sink, verdict: open(verdict) })))
     case 'AllFailed':
-      return allFailed(
-        lastFailure.causes.map(({ sink, failure: cause }) => ({
-          sink,
-          failure: isRetryable(cause) ? carried(cause, failure) : cause,
-        })),
-      )
+      return allFailed(lastFailure.causes.map((each) => ({ ...each, failure: openIn(each.failure) })))
     default:
       return failure
   }

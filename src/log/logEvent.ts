@@ -1,14 +1,7 @@
 /** Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values. */
 import { valueOr, type Either } from '../core/either.ts'
-import {
-  MESSAGE,
-  codeOf,
-  messageOf,
-  retryable,
-  type Failure,
-  type Receipt,
-  type Retryable,
-} from '../core/failure.ts'
+import { MESSAGE, codeOf, messageOf, retryable } from '../core/failure.ts'
+import type { Failure, Receipt, Retryable } from '../core/failure.ts'
 import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'

@@ -8,16 +8,8 @@
 import { isRight, left, lefts, right } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import {
-  allFailed,
-  carried,
-  earliestRetry,
-  isFinal,
-  notAll,
-  retryable,
-  startedIf,
-  wasStarted,
-} from '../core/failure.ts'
+import { allFailed, carried, earliestRetry, isFinal, notAll } from '../core/failure.ts'
+import { retryable, startedIf, wasStarted } from '../core/failure.ts'
 import type { AllFailed, Cause, Failure, NotAll, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { thrown } from '../log/logEvent.ts'

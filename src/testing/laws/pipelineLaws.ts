@@ -115,7 +115,7 @@ interface SinkGroup {
   readonly takes: 'one' | 'all'
 }
 
-/** Whether a group took all these items, or refused some for good, by the last verdict of each sink on each. */
+/** Whether a group took all these items, or refused some for good, by the last verdicts of its sinks. */
 const judged = ({ sinks, takes }: SinkGroup, items: ReadonlyArray<number>, of: ReadonlyArray<Happened>) => {
   const last = sinks.map((name) => {
     const own = of.filter(({ sink, verdict }) => sink === name && verdict)
