@@ -190,7 +190,7 @@ type WhenFull = CheckedCollectorOptions['whenFull']
 const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
   const { destination, isGone } = target
   const { payload } = routed
-  // It left while the request was being stored. The sender repeats it, and it is routed anew.
+  // An update removed the destination meanwhile. The sender repeats the request, which is routed anew.
   if (isGone) {
     routed.failure ??= closed(payload)
     return undefined

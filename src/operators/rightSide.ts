@@ -192,7 +192,7 @@ const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1),
 
 /**
  * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted
- * when the stream is unsubscribed; what is held then is told to the channel `headrace:notAccepted`, as
+ * when the stream is unsubscribed; items that it holds then are published on `headrace:notAccepted`, as
  * `Closed`. Items above `concurrency` wait in memory: feed the pipeline with `pull` to bound them.
  *
  *     in:   R(a) R(b) L(x)            b is ready before a

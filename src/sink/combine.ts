@@ -131,7 +131,7 @@ const combine = <A>(
       const answer = (at: number, given: Verdict): void => {
         if (answers[at] !== undefined) return
         const own = before[at]
-        // A gate around a combination knows nothing of what the sinks inside have settled.
+        // A gate around a combination does not know the verdicts of the sinks inside.
         const isBoth = own?._tag === 'Left' && given._tag === 'Left'
         answers[at] = isBoth ? left(carried(own.left, given.left)) : given
         unanswered--
