@@ -20,17 +20,17 @@ export interface Receipt {
 
 /** Reasons for a final refusal. A sink of your own may use other words. @inline */
 export type RefusedReason =
-  /** The status of the answer means a final refusal. */
+  /** A status that is final. */
   | 'status'
-  /** The answer is a redirect, which is never followed. */
+  /** Redirects are never followed. */
   | 'redirect'
-  /** The certificate does not verify, or the receiver did not accept ours. */
+  /** It does not verify, or the receiver did not accept ours. */
   | 'certificate'
   /** The rules of `egress` forbid the address. */
   | 'blockedAddress'
   /** The request cannot be written as HTTP. Nothing was sent. */
   | 'badRequest'
-  /** A successful answer says that it was not taken; or the outbox leased a value that is no item. */
+  /** The answer says that it was not taken; or it is no item. */
   | 'rejected'
   /** An outbox or a memory sink was full. */
   | 'noRoom'
@@ -47,7 +47,7 @@ export type RefusedReason =
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
 export type RetryableReason =
-  /** The status of the answer means that it may pass. */
+  /** A status that may pass. */
   | 'status'
   /** No connection or no verdict in time. */
   | 'timeout'

@@ -48,12 +48,12 @@ export const anyFailure = fc
   .nat(4_000)
   .map((ms) => (ms % 3 === 0 ? refused('status', { status: ms }) : retryable('status', { notBefore: ms })))
 
-/** The failures of members of a list that its sink took, by place, over and over; null: taken. */
-export const anyMembers = fc.array(fc.option(anyFailure.map(E.left), { freq: 2 }), { maxLength: 6 })
-
 export const PARTLY = 'a part of a list fails, if there are lists'
 
 type Ends = ReadonlyArray<Verdict | null | undefined>
+const anyEnd = fc.option(anyFailure.map(E.left), { freq: 2 })
+/** The failures of members of a list that its sink took, by place, over and over; null: taken. */
+export const anyMembers: fc.Arbitrary<Ends> = fc.array(anyEnd, { maxLength: 6 })
 /** Makes a success one of each member, which fails by `fails` from place `n` on. `settled`: those before. */
 export const partly =
   (settled: Ends, fails: Ends, n: number, reach: Run['reach']) =>
