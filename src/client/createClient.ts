@@ -140,8 +140,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
   let isDraining = false
 
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, limit }
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
-    ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit, tellsAge: true },
+    ...parts,
+    tellsAge: true,
     // Its logger listens to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
     shape: batches(settings),

@@ -133,8 +133,10 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
   const work = relay<Payload<Event>>({
-    ...{ sink, outbox, retry, clock, random, name: from, onEvent, tellsAge: true },
+    ...parts,
+    tellsAge: true,
     shape: one(maxInFlight, closedUntil),
     // The counts of each URL and `attempts$` listen to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),

@@ -318,7 +318,7 @@ const codecOptions = strict({
 })
 
 /** @inline */
-type EventCodec = t.UnionType<typeof kinds.types, Event, Call, unknown>
+type EventCodec = t.UnionType<typeof kinds.types, Event, Call>
 
 /**
  * A codec from calls to events and back. Decoding names every fault at once, each with its path and without

@@ -49,10 +49,7 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
 
 /** Which addresses may be dialled. */
 export interface EgressRules {
-  /**
-   * `network` (default): every address but link-local and cloud metadata ones. `public`: only the public
-   * internet.
-   */
+  /** `network` (default): every address but link-local and cloud metadata. `public`: public ones only. */
   readonly to?: 'network' | 'public'
   /** Exceptions: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which may resolve to any address. */
   readonly allow?: ReadonlyArray<string>

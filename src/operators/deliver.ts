@@ -144,8 +144,12 @@ const runRelay = <L, P, D>(
       else answers.set(entry.id, answer)
     }
 
+    const parts = { sink, outbox, retry, clock, random, name, shape: how }
     const work = relay<P, D>({
-      ...{ sink, outbox, retry, clock, random, name, hears, settled, shape: how, isSynchronous: true },
+      ...parts,
+      hears,
+      settled,
+      isSynchronous: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
       ended: (outcome) => subscriber.next(outcome),

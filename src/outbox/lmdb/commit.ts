@@ -23,10 +23,7 @@ export interface RemovedDead {
 /** Puts and removes records. Nothing undoes them, so what may throw comes before the first of them. */
 type Apply<T> = (counters: Counts, removed: RemovedDead) => () => T
 
-interface Commit {
-  readonly grows: boolean
-  readonly apply: Apply<unknown>
-}
+type Commit = Readonly<{ grows: boolean; apply: Apply<unknown> }>
 
 type Done = Either<Error, unknown>
 

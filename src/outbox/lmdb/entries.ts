@@ -28,11 +28,7 @@ interface Leased {
 }
 
 /** An entry that was never put back. */
-interface Fresh<A> {
-  readonly number: number
-  readonly entry: Entry<A>
-  readonly size: number
-}
+type Fresh<A> = Readonly<{ number: number; entry: Entry<A>; size: number }>
 
 const MAX_AHEAD = 8_192
 const MAX_AHEAD_BYTES = 8 * 1_048_576

@@ -110,10 +110,7 @@ const TIMEOUT = 5_000
 /** Milliseconds from the end of all work until no timer may be left: idle sinks of `route` close before. */
 const SOON = 300_000
 
-interface SinkGroup {
-  readonly sinks: ReadonlyArray<string>
-  readonly takes: 'one' | 'all'
-}
+type SinkGroup = Readonly<{ sinks: ReadonlyArray<string>; takes: 'one' | 'all' }>
 
 /** Whether a group took all these items, or refused some for good, by the last verdicts of its sinks. */
 const judged = ({ sinks, takes }: SinkGroup, items: ReadonlyArray<number>, of: ReadonlyArray<Happened>) => {
