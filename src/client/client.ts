@@ -82,7 +82,7 @@ export interface ClientStats extends Totals {
   readonly bytes: number
   /** Dead letters that the outbox keeps now, also those of earlier processes; 0 in memory. */
   readonly dead: number
-  /** Waiting messages that a crash now would lose: those not on a disk. Without a folder, all of them. */
+  /** Waiting messages that are not on a disk: a crash would lose them. Without a folder, all of them. */
   readonly notPersisted: number
   /** Batches that were sent, retries included. */
   readonly batches: number
@@ -95,7 +95,7 @@ export interface ClientStats extends Totals {
    * a listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
    */
   readonly oldest?: number
-  /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
+  /** True while an outbox opens later than its user: `waiting` lacks its items. Otherwise left out. */
   readonly opening?: true
 }
 

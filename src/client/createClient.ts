@@ -137,11 +137,13 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const refusals = life.stream<Refusal>('refusals$')
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
   let isClosed = false
-  /** The program has ended but for what waits: nothing waits for `flushAfter`. */
+  /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
   let isDraining = false
 
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, limit }
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
-    ...{ sink, outbox, retry, clock, random, name: from, onEvent, limit, tellsAge: true },
+    ...parts,
+    tellsAge: true,
     // Its logger listens to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
     shape: batches(settings),
@@ -261,7 +263,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     },
     flush: async (given) => {
       const within = timeoutIn('flush', given)
-      // Before anything is sent: what a listener adds meanwhile is not waited for.
+      // Before anything is sent: the flush does not wait for messages that a listener adds meanwhile.
       const isFlushed = isShared ? () => !work.hasWorkBefore(Infinity) : work.flushed()
       work.flush('flush')
       const done = until(within, () => isClosed || isFlushed())

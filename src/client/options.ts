@@ -1,6 +1,6 @@
 /** The options of a client, and their checks. @module */
 import type { Type } from 'io-ts'
-import { isLeft, mapLeft } from '../core/either.ts'
+import { isLeft, mapLeft, right } from '../core/either.ts'
 import { backgroundClock, systemRandom, type Clock, type Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { anyOf, clockOption, decodeOptions, flag, func, oneOf, option, text } from '../core/options.ts'
@@ -72,7 +72,10 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
    * a retry start another one, and `flushAfter` does not.
    */
   readonly concurrency?: number
-  /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h. */
+  /**
+   * When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the
+   * first attempt.
+   */
   readonly retry?: RetryPolicy
   /** Milliseconds for one request in total, headers and body; default 10,000. */
   readonly timeout?: number
@@ -176,6 +179,10 @@ const clientShape = {
   meta: optional(func<NonNullable<ClientOptions['meta']>>()),
 }
 
+/** Checked with the requests. */
+const passed = optional(option<unknown>('passed', right))
+const passedShape = { endpoint: passed, egress: passed, tls: passed, headers: passed, dispatcher: passed }
+
 /** The rules for several options together. */
 const queueFaults = (options: Decoded<typeof clientShape>): ReadonlyArray<Fault> => {
   const { maxMessageBytes, maxBatchBytes, maxBytes, overflow } = options
@@ -189,7 +196,7 @@ const queueFaults = (options: Decoded<typeof clientShape>): ReadonlyArray<Fault>
   return faults
 }
 
-const clientOptions = strict(clientShape, queueFaults)
+const clientOptions = strict({ ...passedShape, ...clientShape }, queueFaults)
 
 /** The checked options with their defaults. `size` is the smaller one of `size` and `flushAt`. */
 export interface ClientSettings extends Omit<Decoded<typeof clientShape>, 'size'> {
@@ -197,18 +204,19 @@ export interface ClientSettings extends Omit<Decoded<typeof clientShape>, 'size'
   readonly requests: IngestionSettings
 }
 
+const KEY_FIRST = [{ path: 'writeKey', message: "is the first argument: createClient('key', { … })" }]
 const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
 
 /** @throws ConfigError that names every fault of the write key and the options, without values. */
 export const checkClientOptions = (writeKey: string, options: ClientOptions): ClientSettings => {
   const given: ClientOptions = isRecord(options) ? options : {}
-  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, dispatcher, ...own } = given
-  const checked = decodeOptions(clientOptions, isRecord(options) ? own : options)
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, dispatcher } = given
+  const checked = decodeOptions(clientOptions, options)
   // A key that is present and undefined is a fault, so only those that are present are passed on.
   const present = Object.entries({ egress, tls, headers, dispatcher }).filter(([key]) => key in given)
   // If a member is wrong or undefined, there is a fault.
   const requests = { writeKey, endpoint, ...Object.fromEntries(present) } as IngestionSettings
-  const faults = ingestionFaults(requests)
+  const faults = isRecord(writeKey) ? KEY_FIRST : ingestionFaults(requests)
   if (isLeft(checked) || faults.length > 0)
     throw new ConfigError('Invalid client options', [...(isLeft(checked) ? checked.left : []), ...faults])
   const { size = Infinity, flushAt = Infinity } = checked.right

@@ -5,13 +5,6 @@ export interface Answer {
   readonly body: string
 }
 
-/** A refused message in an answer. Id and reason are left out when the answer would become too long. */
-export interface MessageError {
-  readonly index: number
-  readonly messageId?: string
-  readonly reason?: string
-}
-
 const reply = (status: number, body: object, more: Answer['headers'] = {}): Answer => {
   return { status, headers: { 'Content-Type': 'application/json', ...more }, body: JSON.stringify(body) }
 }
@@ -28,7 +21,7 @@ export const busy = (reason: string, status = 503): Answer => reject(status, rea
 export const allAccepted = (count: number) => reply(200, { ok: true, receivedEvents: count, okEvents: count })
 
 /** Some messages were refused: 200. All were refused: `status`. */
-export const withErrors = (received: number, errors: ReadonlyArray<MessageError>, status: number): Answer => {
+export const withErrors = (received: number, errors: ReadonlyArray<object>, status: number): Answer => {
   const okEvents = received - errors.length
   return reply(okEvents > 0 ? 200 : status, { ok: false, receivedEvents: received, okEvents, errors })
 }

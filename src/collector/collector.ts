@@ -97,7 +97,7 @@ export interface CollectorClosing {
 
 /** A collector. Its functions need no `this`. */
 export interface Collector extends AsyncDisposable {
-  /** Answers a web-standard request. Never rejects. Only the end of the path counts, so any prefix works. */
+  /** Answers a web `Request`. Never rejects. Only the end of the path counts: mount it under any prefix. */
   readonly handle: (request: Request) => Promise<Response>
   /**
    * The same for `node:http`: `createServer(collector.listener)`, or `app.use('/v1', collector.listener)` in

@@ -190,7 +190,7 @@ type WhenFull = CheckedCollectorOptions['whenFull']
 const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
   const { destination, isGone } = target
   const { payload } = routed
-  // It left while the request was being stored. The sender repeats it, and it is routed anew.
+  // An update removed the destination meanwhile. The sender repeats the request, which is routed anew.
   if (isGone) {
     routed.failure ??= closed(payload)
     return undefined
@@ -213,15 +213,6 @@ const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<vo
   return undefined
 }
 
-export interface Ingested {
-  /** By position in the request. */
-  readonly refused: ReadonlyArray<{ readonly index: number; readonly refusal: Refusal }>
-  /** The first failure to store a valid message. The sender must send all of them again. */
-  readonly failure: StorageFailure | undefined
-  /** The id of the last valid message. */
-  readonly id: string | undefined
-}
-
 /** The clock is read before these messages only: each reading costs 50 ns. */
 const isSixteenth = (index: number): boolean => index % 16 === 15
 
@@ -229,6 +220,7 @@ const isSixteenth = (index: number): boolean => index % 16 === 15
 type Unsigned<E> = Omit<E, 'at' | 'from'>
 
 export type Ingester = ReturnType<typeof ingester>
+export type Ingested = Awaited<ReturnType<Ingester['ingest']>>
 
 /** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
 export const ingester = (
@@ -288,12 +280,14 @@ export const ingester = (
     /** A turn that has time left, unless this one has. Bodies parsed side by side cost a fifth more. */
     begin: (): Promise<unknown> | undefined => (isTurnOver(clock) ? turn() : undefined),
     /** Takes the messages of a request, good ones beside bad. Resolves when the accepted ones are stored. */
-    ingest: async (source: Source, batch: IncomingBatch): Promise<Ingested> => {
+    ingest: async (source: Source, batch: IncomingBatch) => {
       const { messages } = batch
       // Those of its start: an update may take the source away.
       const { targets } = source
-      const refused: Array<Ingested['refused'][number]> = []
+      /** By position in the request. */
+      const refused: Array<{ readonly index: number; readonly refusal: Refusal }> = []
       const routed: Routed[] = []
+      /** The first failure to store a valid message. The sender must send all of them again. */
       let failure: StorageFailure | undefined
       let since = clock.monotonic()
       for (const [index, message] of messages.entries()) {
@@ -318,6 +312,7 @@ export const ingester = (
       }
       source.received += messages.length
       source.accepted += messages.length - refused.length
+      /** `id` is that of the last valid message. */
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     /** Deletes the user of `call` at every target: one notification for each, with an id for each source. */

@@ -50,10 +50,7 @@ export const webMount =
   }
 
 /** Additions of frameworks to a request: Express its own path, body parsers the parsed body. */
-interface MountedRequest extends IncomingMessage {
-  readonly originalUrl?: unknown
-  readonly body?: unknown
-}
+type MountedRequest = IncomingMessage & { readonly originalUrl?: unknown; readonly body?: unknown }
 
 /** The collector as a listener for `node:http`. It answers every request. */
 export const nodeMount =

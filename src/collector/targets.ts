@@ -40,7 +40,7 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer 
 
 const answerOfHost = strict({ outbox: optionalKey(outboxOption<Payload<Event>>()) })
 
-const NO_DEAD_LETTERS = "lacks addDeadLetter, for what finds no room: add it, or give whenFull: 'refuse'"
+const NO_DEAD_LETTERS = "lacks addDeadLetter, for events without room: add it, or give whenFull: 'refuse'"
 
 const openTarget = (
   settings: DestinationSettings,

@@ -20,23 +20,55 @@ export interface Receipt {
 
 /** Reasons for a final refusal. A sink of your own may use other words. @inline */
 export type RefusedReason =
+  /** A status that is final. */
   | 'status'
+  /** Redirects are never followed. */
   | 'redirect'
+  /** It does not verify, or the receiver did not accept ours. */
   | 'certificate'
+  /** The rules of `egress` forbid the address. */
   | 'blockedAddress'
+  /** The request cannot be written as HTTP. Nothing was sent. */
   | 'badRequest'
+  /** The answer says that it was not taken; or it is no item. */
   | 'rejected'
+  /** An outbox or a memory sink was full. */
   | 'noRoom'
+  /** `ndjson` cannot write it as one line. */
   | 'format'
+  /** The stream of `ndjson` is closed. */
   | 'closed'
+  /** A `route` has no sink for its key. */
   | 'noRoute'
+  /** A sink of payloads received another value. */
   | 'notAPayload'
+  /** Its text was changed after `sign`. */
   | 'changedAfterSign'
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
 export type RetryableReason =
-  | ('status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held')
-  | ('halved' | 'threw' | 'closed' | 'defect' | 'cut')
+  /** A status that may pass. */
+  | 'status'
+  /** No connection or no verdict in time. */
+  | 'timeout'
+  /** The connection failed. */
+  | 'network'
+  /** The queue of `withConcurrency` is full. No request was started. */
+  | 'queueFull'
+  /** The deadline came before the request could start. */
+  | 'late'
+  /** A gate held it back (a Retry-After, a rate, a circuit), a full `route`, or an update of the settings. */
+  | 'held'
+  /** Refused with its batch, and not sent again by itself. */
+  | 'halved'
+  /** The function of a sink threw. */
+  | 'threw'
+  /** The sink was closed, or its close cut the attempt. */
+  | 'closed'
+  /** A sink threw or errored in place of a verdict. */
+  | 'defect'
+  /** Cancelled before its answer; it may have arrived. */
+  | 'cut'
 
 /** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>
@@ -156,9 +188,7 @@ export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
       return failure.verdicts.map(({ verdict }) => verdict)
     case 'PartlyFailed':
       return failure.members
-    case 'Refused':
-    case 'Retryable':
-    case 'Expired':
+    default:
       return []
   }
 }
@@ -205,9 +235,7 @@ const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
       if (isTaken) return right({ sink: all.map(({ sink }) => sink).join(' & ') })
       return left(startedIf(isStarted, notAll(all)))
     }
-    case 'Refused':
-    case 'Retryable':
-    case 'Expired':
+    default:
       return given
   }
 }
@@ -247,19 +275,15 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
   if (lastFailure === undefined || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
     return failure
   if (!hasSettled(lastFailure)) return failure
-  const open = (part: Verdict) => (isFinal(part) || isRight(part) ? part : left(carried(part.left, failure)))
+  const openIn = (cause: Failure): Failure => (isRetryable(cause) ? carried(cause, failure) : cause)
+  const open = (part: Verdict): Verdict => (isRight(part) ? part : left(openIn(part.left)))
   switch (lastFailure._tag) {
     case 'PartlyFailed':
       return partlyFailed(lastFailure.members.map(open))
     case 'NotAll':
       return notAll(lastFailure.verdicts.map(({ sink, verdict }) => ({ sink, verdict: open(verdict) })))
     case 'AllFailed':
-      return allFailed(
-        lastFailure.causes.map(({ sink, failure: cause }) => ({
-          sink,
-          failure: isRetryable(cause) ? carried(cause, failure) : cause,
-        })),
-      )
+      return allFailed(lastFailure.causes.map((each) => ({ ...each, failure: openIn(each.failure) })))
     default:
       return failure
   }

@@ -88,16 +88,15 @@ const shownValue = (value: unknown): string => {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
+const mustBe = (what: string, it: unknown, shown: string): string =>
+  it === undefined ? `is missing: it must be ${what}` : `must be ${what}, not ${shown}`
+
 /** An option known by a type guard. `what` is for the message: `a function`. */
 export const guarded = <A>(
   what: string,
   is: (value: unknown) => value is A,
   show: (value: unknown) => string = kindOf,
-): Option<A> =>
-  option(what, (it) => {
-    if (is(it)) return right(it)
-    return left(it === undefined ? `is missing: it must be ${what}` : `must be ${what}, not ${show(it)}`)
-  })
+): Option<A> => option(what, (it) => (is(it) ? right(it) : left(mustBe(what, it, show(it)))))
 
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -182,14 +181,15 @@ const withRule = <A>(errors: t.Errors, value: A, at: t.Context, rule: (it: A) =>
 
 /**
  * A record with these options and no others. The decoded record is a copy. `rule` sees its values only if
- * each of them is right by itself.
+ * each of them is right by itself. `what` is for the message.
  */
 export const strict = <S extends OptionShape>(
   shape: S,
   rule: (value: Decoded<S>) => Faults = () => [],
+  what = 'an object',
 ): Option<Decoded<S>> =>
   decoder('options', (it, at) => {
-    if (!isRecord(it)) return t.failure(it, at, `must be an object, not ${kindOf(it)}`)
+    if (!isRecord(it)) return t.failure(it, at, `must be ${what}, not ${kindOf(it)}`)
     const errors: t.ValidationError[] = []
     const decoded: Record<string, unknown> = {}
     for (const [key, of] of Object.entries(shape)) {
@@ -215,8 +215,8 @@ export const list = <A>(
 ): Option<ReadonlyArray<A>> =>
   decoder(what, (input, context) => {
     const range = max === Infinity ? `${String(min)} or more` : `${String(min)} to ${String(max)}`
-    if (!Array.isArray(input))
-      return t.failure(input, context, `must be an array of ${range} ${what}, not ${kindOf(input)}`)
+    const wanted = min === 0 ? `an array of ${what}` : `an array of ${range} ${what}`
+    if (!Array.isArray(input)) return t.failure(input, context, mustBe(wanted, input, kindOf(input)))
     const errors: t.ValidationError[] = []
     const decoded: A[] = []
     if (input.length < min || input.length > max)
@@ -262,7 +262,7 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
  */
 export interface WaitOptions {
   /**
-   * Milliseconds in which work may start and end: 0 for none, `Infinity` to wait for all of it. Default
+   * Milliseconds to wait for the work: with 0 no more of it starts, `Infinity` waits for all of it. Default
    * 30,000 for `close`, no limit for `flush` and `persisted`.
    */
   readonly timeout?: number

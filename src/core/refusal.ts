@@ -136,7 +136,7 @@ export const show = (refusal: Refusal | Threw): string => {
       return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`
     case 'Full': {
       const limit = `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'}`
-      return `${limit} are waiting, which is the bound: await ready() before sending more`
+      return `the queue is full (limit ${limit}): await ready() before sending more`
     }
     case 'Disabled':
       return 'switched off with enabled: false, or disable() of a destination'
@@ -149,7 +149,7 @@ export const show = (refusal: Refusal | Threw): string => {
       return `the function of ${operator} threw ${error instanceof Error ? error.name : typeof error}`
     }
     case 'Closed':
-      return 'closed: nothing more is taken'
+      return 'closed: it accepts no more items'
   }
 }
 

@@ -24,7 +24,8 @@ import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
 import { eventEncoder, heldBytesOf, storedEvents } from './record.ts'
-import { decodeSettings, destinationOptions, type CheckedOptions, type Settings } from './settings.ts'
+import { decodeSettings, destinationOptions, misplaced } from './settings.ts'
+import type { CheckedOptions, Settings } from './settings.ts'
 import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
 /** A destination with the additions for a collector. */
@@ -132,8 +133,10 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
   const work = relay<Payload<Event>>({
-    ...{ sink, outbox, retry, clock, random, name: from, onEvent, tellsAge: true },
+    ...parts,
+    tellsAge: true,
     shape: one(maxInFlight, closedUntil),
     // The counts of each URL and `attempts$` listen to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
@@ -292,7 +295,8 @@ export const openDestination = (
 export const webhookDestination = (settings: Settings, options: DestinationOptions = {}): Destination => {
   const checked = checkOptions('options of a webhook destination', destinationOptions, options)
   const decoded = decodeSettings(settings, checked.egress)
-  if (isLeft(decoded)) throw new ConfigError('Invalid settings of a webhook destination', decoded.left)
+  if (isLeft(decoded))
+    throw new ConfigError('Invalid settings of a webhook destination', misplaced(decoded.left))
   const hooksOf = webhooksOf(checked)
   const hooks = hooksOf(decoded.right)
   const destination = openDestination(() => urlsSink(hooks, checked), decoded.right.enabled ?? true, checked)

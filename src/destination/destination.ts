@@ -43,7 +43,7 @@ export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
   readonly maxCount?: number
   /** Bytes of memory for accepted events until they end: their texts and 256 each. Default 268,435,456. */
   readonly maxBytes?: number
-  /** Events that are being attempted at once. Default 1,000. */
+  /** The maximum number of events with a running attempt. Default 1,000. */
   readonly maxInFlight?: number
   /** Bytes of one body. Default 64,000. */
   readonly maxBodyBytes?: number
@@ -103,7 +103,7 @@ export interface DestinationStats extends Totals {
    * listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
    */
   readonly oldest?: number
-  /** True until the outbox is open, if it opens later: what waits in it is not known yet. Else left out. */
+  /** True while an outbox opens later than its user: `waiting` lacks its items. Otherwise left out. */
   readonly opening?: true
 }
 

@@ -61,10 +61,7 @@ const waitingPayload = (
 
 const NO_HEADERS: IncomingHeaders = { get: () => undefined }
 
-export interface Encoded {
-  readonly event: Event
-  readonly payload: EventPayload<Event>
-}
+export type Encoded = Readonly<{ event: Event; payload: EventPayload<Event> }>
 
 /**
  * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` receives top-level keys that

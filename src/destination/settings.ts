@@ -132,6 +132,7 @@ const settingsOption = (egress?: Egress): Option<Settings> =>
       webhooks: webhookList(egress),
     },
     ownHeaderFaults,
+    'an object such as { webhooks: [{ url }] }',
   )
 
 /** An error of io-ts holds the input at each step of its path, and the settings have secrets. */
@@ -211,3 +212,9 @@ export const destinationOptions: Option<CheckedOptions> = sharedOptionsWith({
   name: withDefault(text, 'destination'),
   outbox: optionalKey(outboxOption<Payload<Event>>()),
 })
+
+const IN_OPTIONS = 'is an option: give it in the second argument'
+const OPTION_KEYS = new Set(['name', 'outbox', ...Object.keys(sharedShape)])
+/** The faults of settings. An option among them is in the wrong argument. */
+export const misplaced = (faults: Faults): Faults =>
+  faults.map((each) => (OPTION_KEYS.has(each.path) ? { ...each, message: IN_OPTIONS } : each))

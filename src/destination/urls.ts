@@ -18,15 +18,7 @@ import { ownHeaderFaults, type Settings, type SharedOptions } from './settings.t
 export type Hook = Sink<Payload<Event>>
 
 /** Where a destination sends, and how that changes. */
-export interface Receivers {
-  readonly sink: Hook
-  /** Later attempts go to these; those in flight end where they are. A URL that stays keeps its state. */
-  readonly exchange: (hooks: ReadonlyArray<Hook>) => void
-  /** When a request may start, if all ask for a pause. */
-  readonly closedUntil: () => number
-  /** No more requests start: what waits for one ends without it. */
-  readonly stop: () => void
-}
+export type Receivers = ReturnType<typeof urlsSink>
 
 const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
 const CLOSING = deferred('the destination is closing')
@@ -90,7 +82,7 @@ interface Url extends GateState {
 export const urlsSink = (
   hooks: ReadonlyArray<Hook>,
   { clock, timeout, concurrency, maxInFlight }: SharedOptions,
-): Receivers => {
+) => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(withTimeout({ timeout })(hook))
   const openUrl = (hook: Hook): Url => {
     const made = makeSink<Payload<Event>>(
@@ -120,7 +112,8 @@ export const urlsSink = (
   }
   let urls: ReadonlyArray<Url> = []
   let ask: Subscribe<Payload<Event>>
-  const exchange: Receivers['exchange'] = (next) => {
+  /** Later attempts go to these; those in flight end where they are. A URL that stays keeps its state. */
+  const exchange = (next: ReadonlyArray<Hook>): void => {
     const before = urls
     const all = next.map((hook) => before.find((each) => each.hook.name === hook.name) ?? openUrl(hook))
     const queues = all.map(({ queue }) => queue)
@@ -150,6 +143,9 @@ export const urlsSink = (
     (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
     true,
   )
+  /** When a request may start, if all ask for a pause. */
   const closedUntil = (): number => urls.reduce((first, url) => Math.min(first, url.closedUntil), Infinity)
-  return { sink: reporting(sink), exchange, closedUntil, stop: () => urls.forEach((it) => stop(it, CLOSING)) }
+  /** Starts no more requests. Waiting attempts end as `held`. */
+  const stopAll = (): void => urls.forEach((url) => stop(url, CLOSING))
+  return { sink: reporting(sink), exchange, closedUntil, stop: stopAll }
 }

@@ -160,7 +160,7 @@ const findingsAt = (issues: ReadonlyArray<Issue>, at: number, steps: ReadonlyArr
 /** What is wrong, by the steps to each place. */
 export const findingsOf = (errors: t.Errors): ReadonlyArray<Finding> =>
   errors.length === 0
-    ? [{ steps: [], message: 'is not what the codec takes; it says no more' }]
+    ? [{ steps: [], message: 'does not fit the codec, which gives no reason' }]
     : findingsAt(errors.slice(0, Limits.findings).map(issueOf), 0, [])
 
 /**

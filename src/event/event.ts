@@ -317,6 +317,9 @@ const codecOptions = strict({
   onUnknownKeys: optional(func()),
 })
 
+/** @inline */
+type EventCodec = t.UnionType<typeof kinds.types, Event, Call>
+
 /**
  * A codec from calls to events and back. Decoding names every fault at once, each with its path and without
  * the value. It fills in the time and an id where they are absent. The event is a copy: changing the input
@@ -329,10 +332,10 @@ const codecOptions = strict({
  * console.log(codec.decode({ type: 'track', userId: 'u1', event: 'Signed Up' }))
  * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }
  */
-export const eventCodec = (options: EventCodecOptions = {}) => {
+export const eventCodec = (options: EventCodecOptions = {}): EventCodec => {
   checkOptions('options of eventCodec', codecOptions, options)
   const read = eventReader(options)
-  return new t.UnionType<typeof kinds.types, Event, Call, unknown>(
+  return new t.UnionType(
     'Event',
     (input): input is Event => valueOr(false, () => kinds.is(input)),
     (input, context) => {
@@ -346,7 +349,7 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
 }
 
 /** The codec for calls from code, with the machine's clock and random ids. It copies: any input is safe. */
-export const Event = eventCodec()
+export const Event: EventCodec = eventCodec()
 
 /** The codec for calls straight from `JSON.parse` that nothing else holds: checked but not copied. */
-export const ParsedEvent = eventCodec({ owned: true })
+export const ParsedEvent: EventCodec = eventCodec({ owned: true })

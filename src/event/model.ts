@@ -252,7 +252,7 @@ export type Delete = t.TypeOf<typeof Delete>
 export const kinds = t.union([Page, Screen, Identify, Track, Alias, Group, Delete], 'Event')
 
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
-export type Event = t.TypeOf<typeof kinds>
+export type Event = Page | Screen | Identify | Track | Alias | Group | Delete
 
 export type Kind = Event['type']
 

@@ -177,9 +177,7 @@ export const isPayload = (value: unknown): value is Payload<unknown> =>
 /** The texts that `sign` signed. Enumerable: a spread copies it, and JSON leaves it out. */
 const SIGNED: unique symbol = Symbol('headrace.signed')
 
-interface Marked {
-  readonly [SIGNED]: ReadonlyArray<string>
-}
+type Marked = Readonly<Record<typeof SIGNED, ReadonlyArray<string>>>
 
 const isMarked = <P extends Payload<unknown>>(payload: P): payload is P & Marked => SIGNED in payload
 

@@ -49,7 +49,7 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
 
 /** Which addresses may be dialled. */
 export interface EgressRules {
-  /** `network` (default): all but link-local and cloud metadata addresses. `public`: the public internet. */
+  /** `network` (default): every address but link-local and cloud metadata. `public`: public ones only. */
   readonly to?: 'network' | 'public'
   /** Exceptions: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which may resolve to any address. */
   readonly allow?: ReadonlyArray<string>
@@ -58,13 +58,7 @@ export interface EgressRules {
 /** Which addresses may be dialled; `'public'` is short for `{ to: 'public' }`. */
 export type Egress = 'network' | 'public' | EgressRules
 
-/** Both answer why an address may not be dialled; undefined if it may. */
-export interface Guard {
-  /** A host as it stands in a URL: a literal address is checked, a name only if it is known to be bad. */
-  readonly host: (host: string) => string | undefined
-  /** An address that a look-up of `host` found. */
-  readonly address: (address: string, host: string) => string | undefined
-}
+export type Guard = ReturnType<typeof guardOf>
 
 /** Where clouds serve metadata, beside the link-local range. */
 const METADATA = blocksOf(
@@ -113,7 +107,8 @@ const blockOf = (text: string): Block | undefined => {
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-export const guardOf = (egress: Egress = 'network'): Guard => {
+/** Both answer why an address may not be dialled; undefined if it may. */
+export const guardOf = (egress: Egress = 'network') => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
   const onlyPublic = to === 'public'
   const allowed = allow.map(blockOf).filter((block) => block !== undefined)
@@ -131,7 +126,8 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   }
 
   return {
-    host: (host) => {
+    /** A host as it stands in a URL: a literal address is checked, a name only if it is known to be bad. */
+    host: (host: string): string | undefined => {
       const name = plainHost(host)
       if (isIP(name) !== 0) return check(name)
       if (allowedNames.has(name)) return undefined
@@ -140,7 +136,9 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
         return `${name} is this machine, and only the public internet is dialled`
       return undefined
     },
-    address: (address, host) => (allowedNames.has(plainHost(host)) ? undefined : check(address)),
+    /** An address that a look-up of `host` found. */
+    address: (address: string, host: string) =>
+      allowedNames.has(plainHost(host)) ? undefined : check(address),
   }
 }
 

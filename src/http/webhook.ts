@@ -34,7 +34,7 @@ export type { WebhookOptions } from './bareWebhook.ts'
  * console.log(sink.name) // => https://receiver.example/hook?739580765d127026
  */
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {
-  const given = typeof target === 'string' ? { url: target } : target
+  const given = typeof target === 'object' ? target : { url: target }
   const sink = bareWebhook(given)
   const { timeout = 5_000 } = given
   return queued(timeout === Infinity ? sink : withTimeout({ timeout })(sink), given)

@@ -41,7 +41,7 @@ export const channel: Listener = (event) => {
   if (event._tag === 'NotAccepted' && refused.hasSubscribers) refused.publish(event)
 }
 
-/** Tells what an operator held when it was unsubscribed. */
+/** Publishes the items of an unsubscribed operator as `Closed`. */
 export const publishAsClosed =
   (from: string, { now }: Pick<Clock, 'now'>) =>
   (items: ReadonlyArray<unknown>): void => {
@@ -68,7 +68,7 @@ export const callSafely = <A>(
  * One listener made of several. Each receives every event. If one throws, or returns a promise that rejects,
  * the others receive that error as a `Defect`. Undefined ones are left out.
  *
- * @throws TypeError for what is no function.
+ * @throws TypeError for a value that is no function.
  *
  * @example
  * import { allListeners } from 'headrace/log'

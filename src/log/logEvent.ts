@@ -1,14 +1,7 @@
 /** Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values. */
 import { valueOr, type Either } from '../core/either.ts'
-import {
-  MESSAGE,
-  codeOf,
-  messageOf,
-  retryable,
-  type Failure,
-  type Receipt,
-  type Retryable,
-} from '../core/failure.ts'
+import { MESSAGE, codeOf, messageOf, retryable } from '../core/failure.ts'
+import type { Failure, Receipt, Retryable } from '../core/failure.ts'
 import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
@@ -80,7 +73,7 @@ export interface UnknownKeys extends Told {
   readonly keys: ReadonlyArray<string>
 }
 
-/** A sink, a store, a callback or a subscriber threw and should not. Nothing was lost by it. @inline */
+/** A sink, a store, a callback or a subscriber threw by mistake. No item was lost. @inline */
 export interface Defect extends Told {
   readonly _tag: 'Defect'
   readonly where: string

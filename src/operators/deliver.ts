@@ -26,7 +26,10 @@ import { bulkOptions, lists, type BulkOptions } from './bulk.ts'
 export interface DeliverOptions {
   /** `from` in its log events. Default `deliver`. */
   readonly name?: string
-  /** When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, for 4 h. */
+  /**
+   * When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the
+   * first attempt.
+   */
   readonly retry?: RetryPolicy
   /**
    * Its first value cancels deliveries in flight, emits unended items as abandoned, and completes the stream.
@@ -141,8 +144,12 @@ const runRelay = <L, P, D>(
       else answers.set(entry.id, answer)
     }
 
+    const parts = { sink, outbox, retry, clock, random, name, shape: how }
     const work = relay<P, D>({
-      ...{ sink, outbox, retry, clock, random, name, hears, settled, shape: how, isSynchronous: true },
+      ...parts,
+      hears,
+      settled,
+      isSynchronous: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
       ended: (outcome) => subscriber.next(outcome),

@@ -118,10 +118,11 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
   const given = typeof writer === 'function' ? options : { ...options, ...writer }
   const { maxBytes } = checkOptions('options of encode', encodeOptions, given)
   const { idOf = messageIdOf, meta: askMeta } = given
-  const faults = [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
+    let asked = 'idOf'
     try {
       const id: unknown = idOf(item)
+      asked = name
       if (typeof id !== 'string' || id === '' || id.length > messageIdLength)
         return left(invalid(item, NO_ID))
       const written = write(id, item, maxBytes)
@@ -129,7 +130,7 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
       const meta = metaOf(() => askMeta(item), metaFailed)
       return meta === undefined ? written : right({ meta, ...written.right })
     } catch {
-      return left(invalid(item, faults))
+      return left(invalid(item, [{ path: '', message: `could not be encoded: ${asked} throws an error` }]))
     }
   }
   return <B extends A, L = never>(source: ObservableEither<L, B>) =>

@@ -17,7 +17,7 @@ import { UnfitAnswer, threw, type Threw } from '../core/refusal.ts'
 import { publishAsClosed } from '../log/listeners.ts'
 
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
-type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
+type EitherOperator<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
 
 const assertFunction = (operator: string, given: unknown): void => {
   checkOptions(`argument of ${operator}`, func(), given)
@@ -28,7 +28,7 @@ const overRight = <A, B, More>(
   operator: string,
   given: unknown,
   change: (item: A) => Either<More, B>,
-): OnRight<A, B, More | Threw> => {
+): EitherOperator<A, B, More | Threw> => {
   assertFunction(operator, given)
   return (source) =>
     source.pipe(
@@ -73,7 +73,7 @@ export const lift = <A>(): OperatorFunction<A, Either<never, A>> => map((item) =
  * // => { _tag: 'Right', right: 10 }
  * // => { _tag: 'Right', right: 20 }
  */
-export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> =>
+export const mapRight = <A, B>(change: (item: A) => B): EitherOperator<A, B, Threw> =>
   overRight('mapRight', change, (item) => right(notEither(notPromise(change(item)))))
 
 /**
@@ -95,7 +95,7 @@ export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> =>
  * // => { _tag: 'Right', right: 2 }
  * // => { _tag: 'Left', left: '5 is odd' }
  */
-export const flatMapRight = <A, B, L>(change: (item: A) => Either<L, B>): OnRight<A, B, L | Threw> =>
+export const flatMapRight = <A, B, L>(change: (item: A) => Either<L, B>): EitherOperator<A, B, L | Threw> =>
   overRight('flatMapRight', change, (item) => {
     const answer = notPromise(change(item))
     if (isEither(answer)) return answer
@@ -104,8 +104,8 @@ export const flatMapRight = <A, B, L>(change: (item: A) => Either<L, B>): OnRigh
 
 /** The type of `filterRight`. */
 export interface FilterRight {
-  <A, B extends A>(isWanted: (item: A) => item is B): OnRight<A, B, Skipped<A> | Threw>
-  <A>(isWanted: (item: A) => boolean): OnRight<A, A, Skipped<A> | Threw>
+  <A, B extends A>(isWanted: (item: A) => item is B): EitherOperator<A, B, Skipped<A> | Threw>
+  <A>(isWanted: (item: A) => boolean): EitherOperator<A, A, Skipped<A> | Threw>
 }
 
 /**
@@ -141,7 +141,7 @@ export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) =>
  *
  * of('a').pipe(lift(), tapRight((item) => console.log(item))).subscribe() // => a
  */
-export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> =>
+export const tapRight = <A>(look: (item: A) => unknown): EitherOperator<A, A, Threw> =>
   overRight('tapRight', look, (item) => {
     notPromise(look(item))
     return right(item)
@@ -161,7 +161,9 @@ export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> =>
  * // => { _tag: 'Right', right: 'a' }
  * // => { _tag: 'Right', right: 'b' }
  */
-export const splitRight = <A, B>(split: (item: A) => ReadonlyArray<B>): OnRight<A, B, Skipped<A> | Threw> => {
+export const splitRight = <A, B>(
+  split: (item: A) => ReadonlyArray<B>,
+): EitherOperator<A, B, Skipped<A> | Threw> => {
   const partsOf = overRight<A, ReadonlyArray<B>, Skipped<A>>('splitRight', split, (item) => {
     const parts = notPromise(split(item))
     if (!Array.isArray(parts)) throw new UnfitAnswer(`answered ${kindOf(parts)}: answer an array`)
@@ -190,7 +192,7 @@ const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1),
 
 /**
  * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted
- * when the stream is unsubscribed; what is held then is told to the channel `headrace:notAccepted`, as
+ * when the stream is unsubscribed; items that it holds then are published on `headrace:notAccepted`, as
  * `Closed`. Items above `concurrency` wait in memory: feed the pipeline with `pull` to bound them.
  *
  *     in:   R(a) R(b) L(x)            b is ready before a
@@ -208,7 +210,7 @@ const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1),
 export const enrich = <A, B>(
   change: (item: A, context: { readonly signal: AbortSignal }) => PromiseLike<B>,
   options: EnrichOptions = {},
-): OnRight<A, B, Threw> => {
+): EitherOperator<A, B, Threw> => {
   assertFunction('enrich', change)
   const { concurrency } = checkOptions('options of enrich', enrichOptions, options)
   return <L>(source: EitherSource<L, A>) =>

@@ -5,7 +5,7 @@ import { kindOf } from '../core/json.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
 import { bytesOf, isPayload, withSignature } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
-import { signerOf, type Secret } from '../signing/secret.ts'
+import { signerFor, type Secret } from '../signing/secret.ts'
 
 /** A payload whose body is known beforehand: of one event, or of a batch without a time of sending. */
 export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>
@@ -41,7 +41,7 @@ export const sign = (
 ): (<L, P extends Signable<unknown>>(
   source: EitherSource<L, P | Hint<'put encode() before sign'>>,
 ) => ObservableEither<L, Signed<P>>) => {
-  const signer = signerOf(secret)
+  const signer = signerFor(secret, 'sign: ')
   return (source) =>
     source.pipe(
       map((each) => {

@@ -6,7 +6,7 @@
  */
 import { queue } from '../core/queue.ts'
 
-/** Notes of ends that may stand beside a short queue. */
+/** Ends that may be noted while the queue is short. */
 const FEW = 64
 
 export const ages = () => {

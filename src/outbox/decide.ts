@@ -10,19 +10,15 @@ import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step, type Wait } from '../policy/step.ts'
 import { CUT, type Ack, type Entry } from './outbox.ts'
 
-/** The entry waits, with its new progress. `attempts` counts those that started a request. */
-interface Again<A> {
-  readonly entry: Entry<A>
-  readonly wait: Wait
-  readonly attempts: number
-}
-
 export const deliveredEnd = <A>(entry: Entry<A>, receipt: Receipt): Ack<A> => ({
   entry,
   outcome: delivered(entry.item, (entry.progress?.attempts ?? 0) + 1, receipt),
 })
 
-/** `startedAt`: when this attempt started, if it was the first one. */
+/**
+ * The end of an entry; or its wait, with its new progress and its attempts that started a request.
+ * `startedAt`: when this attempt started, if it was the first one.
+ */
 export const decide = <A>(
   retry: RetryPolicy,
   entry: Entry<A>,
@@ -30,7 +26,7 @@ export const decide = <A>(
   verdict: Verdict,
   at: number,
   random: Random,
-): Ack<A> | Again<A> => {
+): Ack<A> | { readonly entry: Entry<A>; readonly wait: Wait; readonly attempts: number } => {
   const { id, item, progress } = entry
   // An attempt without a request is not counted, and before the first request no limit counts.
   const isHeld = verdict._tag === 'Left' && !wasStarted(verdict.left)

@@ -117,7 +117,7 @@ export const deliveries = <A, D>(
     if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined
     if (!isReportedInside) delivery.start = clock.monotonic()
     return (event) => {
-      // Ended by a layer inside, which cancels what it holds.
+      // A layer inside gave the verdict, and cancels the delivery that it holds.
       if (delivery.isTold && event._tag === 'Attempted') return
       if (event._tag === 'Attempted') delivery.start = undefined
       own(log, event)

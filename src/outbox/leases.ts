@@ -1,6 +1,5 @@
 /**
- * The entries that came out of a store and are in no delivery yet, and what is known of those that may come
- * next.
+ * Leased entries without a delivery, and the number of entries that the store may have.
  *
  * @module
  */
@@ -159,7 +158,7 @@ export const leases = <A>(
     /** Holds entries until their delivery. Answers those of other items, which are not held. */
     hold: (entries: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
       const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
-      if (found !== entries) book.storeFailed(new TypeError('the outbox handed out what is no entry'))
+      if (found !== entries) book.storeFailed(new TypeError('the outbox leased a value that is no entry'))
       const isRetries = asked.retriesOnly === true
       book.leased(found)
       let strangers: ReadonlyArray<Entry<A>> = NONE
@@ -170,7 +169,7 @@ export const leases = <A>(
         else at.retries.push(entry)
       }
       const isAll = found.length >= asked.count
-      // A store may give a part of what is due. If it gave all retries asked for, only retries may be left.
+      // A store may lease some of the due entries. After all retries asked for, only retries may be left.
       const isPart = found.length > 0 && (isBatch || at.retries.count - before < asked.retries)
       if (isRetries) at.mayLeaseRetries ||= isPart || isAll
       else {

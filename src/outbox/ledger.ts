@@ -105,11 +105,11 @@ export const ledger = <A>(
   const { clock, name: from = 'deliver', onEvent: log = constVoid, hears = () => true } = options
   const { ended, settled, isItem = () => true, tellsAge = false } = options
   const now = steady(clock)
-  /** Others change it too: only the store knows what waits. */
+  /** Other processes change it, so only the store knows the number of waiting entries. */
   const isShared = outbox.watch !== undefined
   const counts = counters()
   const barrier = flushBarrier()
-  /** Only while log events are heard: it costs as much as one. What others may end is not known. */
+  /** Kept only while something listens: an entry costs as much as a log event. Not for a shared outbox. */
   const waits = ages()
   const reports = serialQueue()
   const drops: Array<Ended<A>> = []
@@ -144,7 +144,7 @@ export const ledger = <A>(
     if (id !== undefined && tellsAge && !isShared) waits.accepted(id, at)
     log({ _tag: 'Accepted', at, from, item })
   }
-  /** A flush hears of an end after the listeners. */
+  /** Listeners receive an end before a flush counts it. */
   const tell = ({ outcome, entry }: Ended<A>): void => {
     isReportingDrop = outcome._tag === 'Dropped'
     const isTold = outcome._tag !== 'Delivered' || hears('Ended')

@@ -117,7 +117,7 @@ export interface Outbox<A> {
    * Until then only `keeps`, `watch`, `stats`, `takeRemaining` and `close` are called. Left out: it is open.
    */
   readonly opened?: () => Awaitable<void>
-  /** Whether an entry survives a crash and a close. Another one ends as Abandoned at the close. */
+  /** Whether an entry survives a crash and a close. If not, it ends as `Abandoned` at the close. */
   readonly keeps: (entry: Entry<A>) => boolean
   /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */
   readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
@@ -159,7 +159,7 @@ export interface Outbox<A> {
   /** It keeps the order within a key by itself: an entry is leased after the one before it has ended. */
   readonly orders?: true
   readonly dead: DeadLetters<A>
-  /** What it holds. Of one that opens later, nothing until then. */
+  /** The counts and bounds. The counts of an outbox that opens later are zero until it is open. */
   readonly stats: () => OutboxStats
   /** Releases resources and deletes nothing. Idempotent. Open writes are finished, also after `timeout`. */
   readonly close: (options?: WaitOptions) => Promise<void>
@@ -255,7 +255,7 @@ export interface CorruptRecord {
   readonly raw: string
 }
 
-/** What an outbox is made for. */
+/** The arguments of a factory: how items are stored, and for which user. */
 export interface OutboxFactoryOptions<A> {
   /** Stores items as text. Store its `kind` too, and throw if the queue holds items of another kind. */
   readonly codec: ItemCodec<A>

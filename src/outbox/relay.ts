@@ -73,7 +73,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(goOn, opened), storeFailed)
   /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
   let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
-  /** Something may have changed for those who wait, and they are told after the pass. */
+  /** A change to report after the pass: `flush`, `idle` and `close` wait for it. */
   let hasNews = false
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
@@ -130,7 +130,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     storeFailed(error)
     if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
   }
-  /** Also for an answer that comes too late: nothing else hands out its entries. */
+  /** Used for a late answer too: its entries are leased, and nothing else would deliver them. */
   const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
     if (state === 'aborted') return
     try {
@@ -326,7 +326,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       book.accepted(item)
       book.drop(Outcome.dropped(item, 0, 'dropNewest'))
     },
-    /** Whether listeners hear of a dropped item now: one that sends it again could do so without end. */
+    /** Whether a drop is being reported now. A listener that sends the item again would loop. */
     isReportingDrop: book.isReportingDrop,
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
     recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
@@ -337,7 +337,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Asks the outbox again. */
     poll: pollNow,
     changed,
-    /** Delivers what waits without waiting for full batches. */
+    /** Delivers waiting entries, also in batches that are not full. */
     flush: (how: 'flush' | 'end'): void => {
       at.flushing = how
       pollSoon()

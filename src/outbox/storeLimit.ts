@@ -16,7 +16,7 @@ interface OpenCall extends Link<OpenCall> {
 
 export type StoreLimit = ReturnType<typeof storeLimit>
 
-/** Limits the time of a store's calls, in ms of the machine's clock: one that hangs stops nothing. */
+/** Limits the time of a store's calls, in ms of the machine's clock. A call that hangs is given up then. */
 export const storeLimit = (limit = 30_000) => {
   // A linked list: a Set keeps answered calls, and their items, until a full garbage collection.
   const open = linkedList<OpenCall>()

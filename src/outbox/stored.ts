@@ -8,14 +8,10 @@ import type { DeadLetter, Entry, ItemCodec } from './outbox.ts'
 export const DEAD_CHUNK = 500
 
 /** An item to store. */
-export interface Offer<A> {
-  readonly item: A
-  readonly size: number
-  readonly text: string
-}
+export type Offer<A> = ReturnType<typeof offerOf<A>>
 
 /** An item with its size and text. A codec may be untyped, and a wrong size would spoil the counters. */
-export const offerOf = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
+export const offerOf = <A>(codec: ItemCodec<A>, item: A) => {
   const wrong = (member: string, answer: string, wanted: string): RangeError =>
     new RangeError(`the codec's ${member} answered ${answer}: it must be ${wanted}`)
   const size = codec.sizeOf(item)

@@ -9,7 +9,7 @@
  */
 import type * as M from 'fp-ts/lib/Monoid.js'
 import { isRecord } from '../core/json.ts'
-import { checkOptions, guarded, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
+import { checkOptions, guarded, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** The parts of a policy. Plain data; make it with the constructors, which check their numbers. */
 export type RetryPolicy =
@@ -152,7 +152,7 @@ export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
   }
 }
 
-export const retryOption: Option<RetryPolicy> = guarded('a RetryPolicy of the constructors', isRetryPolicy)
+export const retryOption = guarded('a policy of headrace/policy, such as exponential()', isRetryPolicy)
 
 /** The limits of a policy, apart from its delays. */
 export interface Limits {

@@ -134,7 +134,7 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
   const { prefix, defs, names } = place
   const findings: Finding[] = []
   const opaque = ({ name }: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
-    const message = `the codec ${JSON.stringify(name)} does not say what it takes: use withSchema`
+    const message = `the codec ${JSON.stringify(name)} has no schema: add one with withSchema`
     findings.push({ steps, message })
     return {}
   }

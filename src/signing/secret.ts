@@ -121,9 +121,12 @@ export const signerFrom = (secret: unknown): Either<Fault, Signer> => {
  * const signer = signerOf('correct horse')
  * console.log(signer('{"type":"track"}') === signer(Buffer.from('{"type":"track"}'))) // => true
  */
-export const signerOf = (secret: Secret | string): Signer => {
+export const signerOf = (secret: Secret | string): Signer => signerFor(secret, '')
+
+/** `user` stands before the message: the function of the host's call. */
+export const signerFor = (secret: Secret | string, user: string): Signer => {
   const signer = signerFrom(secret)
-  if (signer._tag === 'Left') throw new UnfitAnswer(`the secret ${signer.left.message}`)
+  if (signer._tag === 'Left') throw new UnfitAnswer(`${user}the secret ${signer.left.message}`)
   return signer.right
 }
 
@@ -169,4 +172,4 @@ export const signerSource = (source: SecretSource): (() => Signer) => {
  * console.log(signature) // => effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
  */
 export const signatureOf = (secret: Secret | string, body: string | Uint8Array): string =>
-  signerOf(secret)(body)
+  signerFor(secret, 'signatureOf: ')(body)

@@ -2,7 +2,7 @@ import { left } from '../core/either.ts'
 import { steady } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { isFinal, isRetryable, partlyFailed, retryable, startedIf, wasStarted } from '../core/failure.ts'
-import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, list, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { frameBytes, type BatchPayload } from '../event/payload.ts'
 import { thrown } from '../log/logEvent.ts'
@@ -23,7 +23,8 @@ const TOO_LATE = retryable('late', { detail: 'the deadline came before the reque
 const LATE_PART: Verdict = left(TOO_LATE)
 const COMMA_BYTES = 1
 
-const verdictsIn = (failure: Failure | undefined, count: number): PartlyFailed['members'] | undefined =>
+/** The verdicts of a batch of `count` members. */
+export const verdictsIn = (failure: Failure | undefined, count: number) =>
   failure?._tag === 'PartlyFailed' && failure.members.length === count ? failure.members : undefined
 
 /** The payload of some members: the batch itself for all of them, else those in their order. */

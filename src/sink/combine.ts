@@ -8,16 +8,8 @@
 import { isRight, left, lefts, right } from '../core/either.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import {
-  allFailed,
-  carried,
-  earliestRetry,
-  isFinal,
-  notAll,
-  retryable,
-  startedIf,
-  wasStarted,
-} from '../core/failure.ts'
+import { allFailed, carried, earliestRetry, isFinal, notAll } from '../core/failure.ts'
+import { retryable, startedIf, wasStarted } from '../core/failure.ts'
 import type { AllFailed, Cause, Failure, NotAll, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { thrown } from '../log/logEvent.ts'
@@ -139,7 +131,7 @@ const combine = <A>(
       const answer = (at: number, given: Verdict): void => {
         if (answers[at] !== undefined) return
         const own = before[at]
-        // A gate around a combination knows nothing of what the sinks inside have settled.
+        // A gate around a combination does not know the verdicts of the sinks inside.
         const isBoth = own?._tag === 'Left' && given._tag === 'Left'
         answers[at] = isBoth ? left(carried(own.left, given.left)) : given
         unanswered--

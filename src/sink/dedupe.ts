@@ -9,9 +9,9 @@ import { SHARED, type Sink } from './sink.ts'
 /** Options of `withDedupe`. */
 export interface DedupeOptions<in A> {
   /**
-   * The key of an item. Items of one key are the same item. Keys are compared as in a `Map`: give a text or
-   * a number, not an object, which would be one key for all sinks. An item whose key is undefined is always
-   * sent.
+   * The key of an item. Items of one key are the same item. Keys are compared as in a `Map`. Give a text or
+   * a number. An object counts as one key for all sinks of the layer. An item whose key is undefined is
+   * always sent.
    */
   readonly keyOf: (item: A) => unknown
   /** Milliseconds for which a success is remembered. */

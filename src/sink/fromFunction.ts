@@ -103,7 +103,7 @@ const isOfMember = (value: unknown): boolean => {
   return _tag === 'Left' || _tag === 'Right' || (status === 'rejected' && reason instanceof Error)
 }
 
-/** What says that something failed, or was not done, but is no verdict. */
+/** An answer that means failure, or that nothing was done, but is no verdict. */
 const isMistake = (value: unknown): boolean => {
   if (value === false || typeof value === 'function' || isFailure(value)) return true
   if (Array.isArray(value)) return value.some(isOfMember)

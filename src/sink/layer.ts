@@ -114,7 +114,7 @@ class HeldDelivery implements Observer<Verdict> {
     try {
       teardown?.()
     } catch {
-      // The verdict is out or not wanted: a clean-up that throws must not keep others from theirs.
+      // The verdict is out or not wanted: a clean-up that throws must not stop the clean-up of others.
     }
     return observer
   }
@@ -299,7 +299,7 @@ export const gateLayer = (open: (now: () => number) => Gate): Layer => {
         return subscribe(item, attempt, new WithNext(observer, onVerdict))
       }
     })
-    // The inner one would hold back what the outer one let through, for ever.
+    // The inner gate would hold back each delivery that the outer one starts, without end.
     if (gatesIn.get(sink.deliver)?.has(gateOf))
       throw new TypeError(
         `the sink ${sink.name} has this very gate already: make one more, by withX(options)`,

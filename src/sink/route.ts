@@ -50,8 +50,8 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
 
 /**
  * One sink made of many: each item goes to the sink of its key, which is opened when its first item comes and
- * closed when it was idle for `idleTimeout`. A sink in use is never closed. An item whose key has no sink is
- * refused for good (`noRoute`). While `maxCount` sinks are all in use, an item of another key is
+ * closed after `idleTimeout` without a delivery. A sink in use is never closed. An item whose key has no sink
+ * is refused for good (`noRoute`). While `maxCount` sinks are all in use, an item of another key is
  * `Retryable('held')`; otherwise the sink that was idle for longest is closed for it.
  *
  * The sink of a key should have the same name each time it is opened: past failures are remembered by it.

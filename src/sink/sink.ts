@@ -30,7 +30,7 @@ export interface Attempt {
   readonly lastFailure: Failure | undefined
   /** The clock on which it runs. Default: the machine's. */
   readonly clock?: Clock | undefined
-  /** Receives what happens inside, once. Undefined if nothing listens. */
+  /** Receives the log events of this attempt, each once. Undefined if nothing listens. */
   readonly report?: Listener | undefined
   /** The part that makes the attempt: `from` of its log events. Default `sink`. */
   readonly from?: string | undefined
@@ -63,7 +63,7 @@ export const nowOf = (attempt: Attempt, reading?: number): number => steady(cloc
 export interface Sink<in A> {
   /** Unique among siblings and stable across restarts: remembered failures are found by it. */
   readonly name: string
-  /** One attempt, when it is subscribed: a verdict, and the end when nothing of it runs any more. */
+  /** One attempt for each subscription: emits the verdict, and completes when nothing of it runs. */
   readonly deliver: (item: A, attempt: Attempt) => Observable<Either<Failure, Receipt>>
   /**
    * Releases the sink's resources (sockets, files), in the time of `timeout`, on `clock` or else on that of

@@ -140,7 +140,10 @@ export const acknowledged = <M, T, R>(
 
         const ask = (where: string, call: () => unknown, use: () => void): void => {
           // A thenable of the host may throw: a promise of it rejects.
-          const settling = (given = call()) => (isPromiseLike(given) ? Promise.resolve(given) : given)
+          const settling = (): unknown => {
+            const answer = call()
+            return isPromiseLike(answer) ? Promise.resolve(answer) : answer
+          }
           whenAnswered(settling, use, (error) => {
             defect(where, error)
             use()
@@ -185,7 +188,8 @@ export const acknowledged = <M, T, R>(
           if (open.size >= window) waiting.moved()
           let item: T
           try {
-            one.item = item = notEither(notPromise(itemOf(message)))
+            item = notEither(notPromise(itemOf(message)))
+            one.item = item
           } catch (error) {
             defect('item', error)
             return reject === undefined ? putBack(one) : answer(one, threw(message, 'acknowledged', error))

@@ -43,7 +43,7 @@ test.each<[what: string, config: unknown, sentence: string]>([
   [
     'an unknown source',
     { ...good, sources: [{ id: 'app', writeKey: 'hunter2' }] },
-    'destinations[0].sources[0] is not the id of a source',
+    'destinations[0].sources[0] is not the id of a source (the ids are app)',
   ],
   ['a misspelt setting', { ...good, source: [] }, 'unknown option "source"'],
 ])('a file that is wrong: %s', async (_what, config, sentence) => {

@@ -1,15 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import {
-  carried,
-  allFailed,
-  earliestRetry,
-  expired,
-  isFinal,
-  messageOf,
-  show,
-} from '../../src/core/failure.ts'
-import { notAll, refused, retryable, partlyFailed, wasStarted, type Failure } from '../../src/core/failure.ts'
+import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
+import { notAll, refused, retryable, partlyFailed, show, wasStarted } from '../../src/core/failure.ts'
+import type { Failure } from '../../src/core/failure.ts'
 import { thrown } from '../../src/log/logEvent.ts'
 
 const taken = right({ sink: 'a', status: 200 })

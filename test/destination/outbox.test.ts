@@ -120,6 +120,6 @@ it('options are checked before the folder is opened', async () => {
   const path = newFolder()
   // The types forbid it.
   const open = (retry: unknown) => webhookDestination(nowhere, { outbox: { path }, retry: retry as never })
-  expect(() => open(5)).toThrow(/retry must be a RetryPolicy/)
+  expect(() => open(5)).toThrow(/retry must be a policy of headrace/)
   await open(undefined).close()
 })

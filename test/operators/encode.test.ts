@@ -25,11 +25,11 @@ it('a toBody or idOf that throws costs that item only', async () => {
     return { n }
   }
   const rail = from([1, 2, 3].map((n) => right<never, number>(n)))
-  const reason = 'could not be encoded: toBody or idOf throws an error'
+  const reason = (name: string) => `could not be encoded: ${name} throws an error`
   const encoded = await all(rail.pipe(encode(fussy, { idOf: String })))
-  expect(encoded.map(shown)).toEqual(['1 {"n":1}', reason, '3 {"n":3}'])
+  expect(encoded.map(shown)).toEqual(['1 {"n":1}', reason('toBody'), '3 {"n":3}'])
   const byId = encode((n: number) => ({ n }), { idOf: (n) => JSON.stringify(fussy(n)) })
-  expect((await all(rail.pipe(byId))).map(shown)[1]).toBe(reason)
+  expect((await all(rail.pipe(byId))).map(shown)[1]).toBe(reason('idOf'))
 })
 
 it('makes an id for what has none', async () => {
@@ -143,7 +143,7 @@ describe('another format', () => {
     }
     const each = await all(of(1, 2, 3, 5).pipe(lift(), encode(format)))
     expect(each.map((one) => (one._tag === 'Left' ? show(one.left) : one.right.text))).toEqual([
-      'could not be encoded: toBytes or idOf throws an error',
+      'could not be encoded: toBytes throws an error',
       'toBytes must answer a Uint8Array or a string, got a number',
       'xxx',
       '5 bytes, the limit is 4: send less with the event',

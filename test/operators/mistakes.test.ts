@@ -50,12 +50,19 @@ describe('deliver refuses when the pipeline is put together', () => {
   )
 
   test.each<[string, object, RegExp]>([
-    ['retry: 5', { retry: 5 }, /retry must be a RetryPolicy of the constructors/],
+    ['retry: 5', { retry: 5 }, /retry must be a policy of headrace\/policy, such as exponential\(\)/],
     ['an unknown option', { retires: 3 }, /unknown option "retires"/],
     ['a stop that is none', { stop: 1 }, /stop must be an Observable/],
     ['an outbox that is none', { outbox: {} }, /outbox must be an Outbox/],
   ])('%s', (_, options, message) => expect(() => untyped(deliver)(memory(), options)).toThrow(message))
 })
+
+test.each<[string, () => unknown]>([
+  ['must be an object such as { webhooks: [{ url }] }, not undefined', () => untyped(webhookDestination)()],
+  ['entries with a url; name is an option: give it in the', () => untyped(webhookDestination)({ name: 'a' })],
+  ["writeKey is the first argument: createClient('key', {", () => untyped(createClient)({ writeKey: 'k' })],
+  ['(the options are endpoint, egress, tls, headers, ', () => untyped(createClient)('k', { host: 'a' })],
+])('%s', (message, make) => expect(make).toThrow(message))
 
 const operators: ReadonlyArray<readonly [string, unknown]> = [
   ['deliver', deliver(memory())],

@@ -57,7 +57,7 @@ describe('what throws costs one item', () => {
       new t.Type('A', t.unknown.is, () => answer as t.Validation<unknown>, t.identity)
     for (const answer of [Promise.reject(new Error(SECRET)), 5, { _tag: 'Some' }])
       expect(await said(answering(answer), 'x')).toMatch(/^is not judged: the codec answers no Either/)
-    expect(await said(answering(left([])), 'x')).toBe('is not what the codec takes; it says no more')
+    expect(await said(answering(left([])), 'x')).toBe('does not fit the codec, which gives no reason')
   })
 
   it('a codec', async () => {

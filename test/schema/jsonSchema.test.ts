@@ -90,7 +90,7 @@ describe('what says nothing', () => {
       f: t.record(t.union([t.string, t.literal(1)]), t.string),
     })
     const schema = jsonSchemaOf(codec)
-    const message = (name: string): string => `the codec ${name} does not say what it takes: use withSchema`
+    const message = (name: string): string => `the codec ${name} has no schema: add one with withSchema`
     expect(schema).toEqual({
       _tag: 'Left',
       left: [

@@ -104,7 +104,7 @@ describe('sign', () => {
   it('gives the digest of RFC 2202', () => {
     const digest = 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79'
     expect(signatureOf('Jefe', 'what do ya want for nothing?')).toBe(digest)
-    expect(() => signatureOf('', '{}')).toThrow('the secret must not be empty')
+    expect(() => signatureOf('', '{}')).toThrow('signatureOf: the secret must not be empty')
     expect(() => signatureOf('s', new ArrayBuffer(2) as never)).toThrow('must be text or a Uint8Array')
   })
 

@@ -2,16 +2,15 @@
 import { isLeft, isRight, left, mapLeft, right, tryCatch } from 'fp-ts/lib/Either.js'
 import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts'
-import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
-import { Observable, lastValueFrom, map, merge, mergeMap, of, skip, take, takeLast } from 'rxjs'
-import { takeUntil, tap } from 'rxjs'
+import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements, map } from 'rxjs'
+import { Observable, lastValueFrom, merge, mergeMap, of, skip, take, takeLast, takeUntil, tap } from 'rxjs'
 import { createClient, type SentBatch } from '../../src/client/index.ts'
-import { batch, contramap, failover, firstSuccess, refused, type Payload } from '../../src/index.ts'
+import { batch, contramap, deliver, encode, failover, firstSuccess, refused } from '../../src/index.ts'
 import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
-import { mapRight, retryable, sink, toAll, systemClock, withDedupe } from '../../src/index.ts'
+import { mapRight, retryable, sink, toAll, systemClock, validate, withDedupe } from '../../src/index.ts'
 import type { Attempt, BatchOptions, Clock, Failure, KeyedBatchOptions } from '../../src/index.ts'
-import type { ObservableEither, Sink, Verdict } from '../../src/index.ts'
-import type { Frame } from '../../src/event/index.ts'
+import type { ObservableEither, Payload, Sink, Verdict } from '../../src/index.ts'
+import { Event, toWebhookBody, type Frame } from '../../src/event/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { delivered, dropped } from '../../src/core/outcome.ts'
 import { newId } from '../../src/event/payload.ts'
@@ -464,6 +463,14 @@ export const moreBrokenPipelines = versions<parts.Events>('pipeline')({
   ),
   'tells-the-truth: gives up when the first of two sinks refuses': (source$, inner, world) =>
     eventPipeline(source$, world.sinks(2)[0] ?? inner, world),
+  'tells-the-truth: calls a list delivered of which a part failed': (source$, inner, { clock, random }) => {
+    const isPartly = (each: Verdict) => isLeft(each) && each.left._tag === 'PartlyFailed'
+    const whole = map((each: Verdict) => (isPartly(each) ? right({ sink: inner.name }) : each))
+    // The sink of the laws takes any item.
+    const bulk = withDelivery(inner, whole) as unknown as Sink<ReadonlyArray<Payload<Event>>>
+    const parts = { batch: { maxCount: 4 }, clock, random }
+    return source$.pipe(validate(Event), encode(toWebhookBody), deliver(bulk, parts))
+  },
   'sends-again-in-doubt-only: sends each item twice': (source$, { deliver, ...inner }, world) => {
     const twice: typeof deliver = (...given) =>
       concat(deliver(...given).pipe(ignoreElements()), deliver(...given))

@@ -23,10 +23,7 @@ export interface RemovedDead {
 /** Puts and removes records. Nothing undoes them, so what may throw comes before the first of them. */
 type Apply<T> = (counters: Counts, removed: RemovedDead) => () => T
 
-interface Commit {
-  readonly grows: boolean
-  readonly apply: Apply<unknown>
-}
+type Commit = Readonly<{ grows: boolean; apply: Apply<unknown> }>
 
 type Done = Either<Error, unknown>
 
@@ -69,7 +66,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
   const isNearlyFull = (): boolean => {
     if (unchecked-- > 0) return false
     const onDisk = roomOnDisk(path)
-    // The file keeps the pages of what has ended. Results need some of the disk all the same.
+    // Ended items leave free pages in the file. Writes of results need disk space too.
     const isTight = onDisk < 0 && onDisk > -RESERVED_SPACE / 2
     const room = isTight ? roomInFile(store) - RESERVED_SPACE : onDisk
     unchecked = Math.min(MAX_UNCHECKED, Math.floor(room / COMMIT_BYTES))

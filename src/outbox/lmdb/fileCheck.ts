@@ -49,15 +49,6 @@ const IS_OVERLAPPING = 0x1000
 /** Leaves that are read, so that a large file is opened soon: 64 MiB. Of the rest, only the branches are. */
 const MAX_LEAVES = 16_384
 
-interface Meta {
-  readonly pageSize: number
-  readonly freePages: Buffer
-  readonly trees: Buffer
-  readonly mapSize: bigint
-  readonly lastPage: bigint
-  readonly transaction: bigint
-}
-
 /** Throws a RangeError for a damaged file, as a read beyond the end of a page does. */
 const assertSound = (holds: boolean): void => {
   if (!holds) throw new RangeError('damaged')
@@ -73,7 +64,7 @@ const readAt = (file: number, at: number, length: number): Buffer => {
 }
 
 /** The meta page at this offset. The file has two of them, and the later transaction counts. */
-const metaAt = (file: number, at: number): Meta | undefined => {
+const metaAt = (file: number, at: number) => {
   const page = readAt(file, at, PAGE_HEAD + META_SIZE)
   const meta = page.subarray(PAGE_HEAD)
   if (meta.length < META_SIZE || meta.readUInt32LE(0) !== MAGIC || meta.readUInt32LE(4) !== LAYOUT)
@@ -89,6 +80,8 @@ const metaAt = (file: number, at: number): Meta | undefined => {
     transaction: meta.readBigUInt64LE(128),
   }
 }
+
+type Meta = NonNullable<ReturnType<typeof metaAt>>
 
 /** Whether headrace may have written a key into a tree. lmdb reads other forms of keys beyond their end. */
 const isKeyOf = (tree: string, key: Buffer): boolean => {

@@ -31,7 +31,7 @@ const outboxOptions = strict({
 
 const KEEP_DEAD_KEY = 'keepDead'
 
-/** The store keeps the bound: a command, which gives none, must not delete what an application kept. */
+/** The store keeps the bound: a command gives none, and must not delete the application's dead letters. */
 const keepDeadIn = ({ env, meta }: Store, given: number | undefined): number => {
   const last = Number(meta.get(KEEP_DEAD_KEY) ?? NaN)
   if (given === undefined) return last >= 0 ? last : 100_000

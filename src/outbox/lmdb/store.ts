@@ -176,7 +176,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EEXIST: IS_FILE,
   ENOTDIR: IS_FILE,
   EMFILE: 'this process has too many files open: close some, or raise its limit',
-  ENOENT: 'the working directory, or what a link in its path names, is gone: give a full path',
+  ENOENT: 'the working directory, or the target of a link in the path, does not exist: give a full path',
 }
 
 const systemError = (path: string, error: unknown): OutboxError => {
@@ -264,7 +264,7 @@ const checkContent = (store: Store, counters: Counts | undefined, kind: string, 
   const { env, meta, path } = store
   if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
   if (!isConsistent(store, counters))
-    throw badFile(path, { reason: 'damaged', what: 'does not hold what it counts' })
+    throw badFile(path, { reason: 'damaged', what: 'does not match its counters' })
   const refuse = (reason: 'otherKind' | 'otherOwner', message: string): never => {
     throw new OutboxError(reason, path, `the outbox in ${path} ${message}`)
   }

@@ -49,7 +49,7 @@ const listening = (pool: PostgresPool, channel: string) => {
       await made.query(`listen ${channel}`)
       if (hearers.size === 0) cut(made)
       isListening = connection === made
-      // What came before it was not heard.
+      // Earlier notifications were missed.
       if (isListening) tell(undefined)
     } catch {
       if (connection === undefined) listenLater()

@@ -81,7 +81,7 @@ type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 
 /** Between two looks while items wait that are not leased here, or while LISTEN is cut. */
 const LOOK_EVERY = 1_000
-/** Between two looks of an idle worker, for a bell that was not heard; and at least between two counts. */
+/** Between two looks of an idle worker, in case a notification was lost; the minimum between two counts. */
 const COUNT_EVERY = 5_000
 /** Milliseconds for the last statement of a close, an opening in the host's transaction, its first count. */
 const [LEAVE_TIMEOUT, OPEN_TIMEOUT, COUNT_TIMEOUT] = [5_000, 10_000, 1_000]
@@ -250,7 +250,7 @@ const postgresOutbox = <A>(
     next = { every, on }
     cancelTick = on.schedule(every, () => {
       next = undefined
-      // A failure shows in what the relay asks.
+      // The relay's own statements report a failure.
       tick().then(looked, looked)
     })
   }

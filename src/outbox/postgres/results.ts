@@ -105,7 +105,7 @@ export const resultsOf = <A>(
     return []
   }
   const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
-    // A lease under way may take what a statement before has put back.
+    // A running lease may take an entry that an earlier statement put back.
     let isRepeat = list.some((nack) => leaseOf.has(nack))
     await asWorker((ids) => {
       const answer = isRepeat ? alone(() => putBackAs(list, ids)) : putBackAs(list, ids)

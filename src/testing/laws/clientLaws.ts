@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { map } from 'rxjs'
 import type { Client } from '../../client/client.ts'
 import type { Message, SentBatch } from '../../client/message.ts'
 import type { ClientOptions } from '../../client/options.ts'
@@ -8,7 +9,7 @@ import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { makeWorld } from '../simulate.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { anyScript } from './sinkWorld.ts'
+import { PARTLY, anyMembers, anyScript, partly } from './sinkWorld.ts'
 
 /** Makes the client under test: `createClient` gets these options. Their `sink` is the endpoint. @inline */
 export type OpenClient = (options: ClientOptions) => Client
@@ -29,6 +30,7 @@ const clientRun = fc.record({
     concurrency: fc.constantFrom(1, 1, 2),
   }),
   closeWithin: fc.constantFrom(0, 1_000, 60_000),
+  members: anyMembers,
 })
 type ClientRun = typeof clientRun extends fc.Arbitrary<infer I> ? I : never
 
@@ -61,7 +63,11 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
     return given.script[n] ?? healthy
   }
   const sink = scriptedSink({ clock, script })
-  const parts = { sink, clock, random, logger: false } as const
+  const deliver: typeof sink.deliver = (batch, attempt) => {
+    const unsettled = batch.members.map(() => undefined)
+    return sink.deliver(batch, attempt).pipe(map(partly(unsettled, given.members, sink.calls.length, reach)))
+  }
+  const parts = { sink: { ...sink, deliver }, clock, random, logger: false } as const
   const limits = { timeout: CLIENT_TIMEOUT, maxMessageBytes: 700, ...given.limits }
   const client = open({ ...parts, ...limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
@@ -108,7 +114,7 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
           holds(what !== 'ended' || !isSent, `${ids.join()} is sent`)
         }
       },
-      situations: ['Delivered', 'Rejected', 'Abandoned'],
+      situations: ['Delivered', 'Rejected', 'Abandoned', PARTLY],
     },
     'adds-up': {
       statement: 'The totals add up inside each callback, and agree with the outcomes in the end.',

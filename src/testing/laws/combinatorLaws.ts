@@ -11,25 +11,20 @@ import { anyReply } from './sinkWorld.ts'
 /** Makes one sink of several, anew for each input. @inline */
 export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>) => Sink<string>
 
-/** Attempts of one item, until one is final: how each sink answers. */
-export interface CombinationInput {
-  readonly sinks: number
-  readonly attempts: ReadonlyArray<ReadonlyArray<Reply>>
-  /** Milliseconds from the start of each attempt to its deadline. */
-  readonly time: number
-}
-
 const MOST_SINKS = 5
 /** From one attempt to the next: longer than one takes. */
 const PERIOD = 1_000
 
 const replies = fc.array(anyReply, { minLength: MOST_SINKS, maxLength: MOST_SINKS })
 
-export const combinationInput: fc.Arbitrary<CombinationInput> = fc.record({
+/** Attempts of one item, until one is final: how each sink answers. */
+export const combinationInput = fc.record({
   sinks: fc.integer({ min: 1, max: MOST_SINKS }),
   attempts: fc.array(replies, { minLength: 1, maxLength: 4, size: 'max' }),
+  /** Milliseconds from the start of each attempt to its deadline. */
   time: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 150 })),
 })
+type CombinationInput = typeof combinationInput extends fc.Arbitrary<infer I> ? I : never
 
 interface LawRules {
   /** Each sink is asked when the one before it has failed. */

@@ -25,7 +25,7 @@ export interface Law<In = unknown> {
   readonly situations: ReadonlyArray<string>
 }
 
-/** Something with one fault, to see a law bite, and to test laws of your own. */
+/** Something with one fault, to see that a law finds it, and to test laws of your own. */
 export interface Broken<out Make> {
   /** The id of the law that finds the fault. */
   readonly breaks: string

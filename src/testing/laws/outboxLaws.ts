@@ -11,9 +11,8 @@ import { newEntry, type DeadLetter, type DeadPage, type Entry, type Outbox } fro
 import { scriptedDisk } from '../disk.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { outboxRun, settled } from './outboxWorld.ts'
+import { outboxRun, settled, type OutboxRun } from './outboxWorld.ts'
 import type { MakeOutbox, OutboxCommand, OutboxItem as Item, OutboxLawOptions } from './outboxWorld.ts'
-import type { OutboxRun } from './outboxWorld.ts'
 import { plainOutbox } from './plainOutbox.ts'
 
 const statements = {

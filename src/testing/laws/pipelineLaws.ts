@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { EMPTY, concatMap, concatWith, defer, from, isObservable, tap, throwError } from 'rxjs'
+import { EMPTY, concatMap, concatWith, defer, from, isObservable, map, tap, throwError } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { isRight } from '../../core/either.ts'
@@ -8,13 +8,14 @@ import { isRecord, kindOf } from '../../core/json.ts'
 import { checkOptions, flag, func, optional, strict, withDefault } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
+import { verdictsIn } from '../../sink/bisect.ts'
 import type { Sink } from '../../sink/sink.ts'
 import { withTimeout } from '../../sink/timeout.ts'
 import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { holds, same, lawsOver, type Law, type Run } from './law.ts'
-import { anyScript } from './sinkWorld.ts'
+import { PARTLY, anyMembers, anyScript, partly } from './sinkWorld.ts'
 
 /** Where a pipeline runs. */
 export interface PipelineWorld<in out P> extends World {
@@ -70,6 +71,13 @@ const itemsIn = (value: unknown): ReadonlyArray<number> => {
   return [...new Set([...text.matchAll(/law-item-(\d+)-/g)].map(([, n]) => Number(n)))]
 }
 
+/** The items in each member of a list or a batch. None if its members are not one item each. */
+const membersIn = (value: unknown): ReadonlyArray<ReadonlyArray<number>> => {
+  const list = isRecord(value) ? value['members'] : value
+  const members = Array.isArray(list) ? list.map(itemsIn) : []
+  return new Set(members.flat()).size === members.length ? members : []
+}
+
 const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
   const timed = fc.record({ gap: fc.constantFrom(0, 0, 1, 40, 3_000), item })
   return fc.record({
@@ -80,6 +88,7 @@ const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
     script: anyScript,
     throwsIn: fc.nat(9),
     unsubscribeAt: fc.constantFrom(null, null, null, 0, 1, 45, 2_000, 9_000),
+    members: anyMembers,
   })
 }
 type PipelineRun = ReturnType<typeof inputOf> extends fc.Arbitrary<infer I> ? I : never
@@ -101,19 +110,19 @@ const TIMEOUT = 5_000
 /** Milliseconds from the end of all work until no timer may be left: idle sinks of `route` close before. */
 const SOON = 300_000
 
-interface SinkGroup {
-  readonly sinks: ReadonlyArray<string>
-  readonly takes: 'one' | 'all'
-}
+type SinkGroup = Readonly<{ sinks: ReadonlyArray<string>; takes: 'one' | 'all' }>
 
-/** Whether a group took an item or refused it for good, by the last verdict of each sink. */
-const judged = ({ sinks, takes }: SinkGroup, of: ReadonlyArray<Happened>) => {
-  const last = sinks.map((name) => of.findLast(({ sink, verdict }) => sink === name && verdict)?.verdict)
-  const isTaken = (one: Verdict | undefined): boolean => one !== undefined && isRight(one)
-  const isRefused = (one: Verdict | undefined): boolean => one !== undefined && isFinal(one) && !isRight(one)
+/** Whether a group took all these items, or refused some for good, by the last verdicts of its sinks. */
+const judged = ({ sinks, takes }: SinkGroup, items: ReadonlyArray<number>, of: ReadonlyArray<Happened>) => {
+  const last = sinks.map((name) => {
+    const own = of.filter(({ sink, verdict }) => sink === name && verdict)
+    return items.map((n) => own.findLast((each) => each.items.includes(n))?.verdict)
+  })
+  const taken = last.map((all) => all.every((one) => one && isRight(one)))
+  const refused = last.map((all, at) => !taken[at] && all.every((one) => one && isFinal(one)))
   return takes === 'one'
-    ? { isTaken: last.some(isTaken), isRefused: last.every(isRefused) }
-    : { isTaken: last.every(isTaken), isRefused: last.some(isRefused) }
+    ? { isTaken: taken.some(Boolean), isRefused: refused.every(Boolean) }
+    : { isTaken: taken.every(Boolean), isRefused: refused.some(Boolean) }
 }
 
 const sourceOf = ({ items, fails }: PipelineRun, { clock }: World): Observable<unknown> =>
@@ -149,15 +158,26 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
       close: inner.close,
       deliver: (item, attempt) =>
         defer(() => {
-          const items = itemsIn(item)
+          const n = started++
+          const members = membersIn(item)
+          const known = verdictsIn(attempt.lastFailure, members.length) ?? members.map(() => undefined)
+          const settled = known.map((one) => (one && isFinal(one) ? one : undefined))
+          const open = members.filter((_, at) => settled[at] === undefined)
+          const items = members.length > 0 ? open.flat() : itemsIn(item)
           note({ what: 'sent', items, sink: name })
+          if (members.length === 0) reach(PARTLY)
           if (attempt.number > 1) reach('a retry')
-          if (started++ === throwsIn) {
+          if (n === throwsIn) {
             reach('the sink throws')
             throw new Error('the sink throws')
           }
-          const noted = tap((verdict: Verdict) => note({ what: 'verdict', items, sink: name, verdict }))
-          return deliver(item, attempt).pipe(noted)
+          const noted = tap((verdict: Verdict) => {
+            const parts = verdict._tag === 'Left' ? verdictsIn(verdict.left, members.length) : undefined
+            if (parts === undefined) note({ what: 'verdict', items, sink: name, verdict })
+            for (const [at, own] of parts?.entries() ?? [])
+              note({ what: 'verdict', items: members[at] ?? [], sink: name, verdict: own })
+          })
+          return deliver(item, attempt).pipe(map(partly(settled, input.members, n, reach)), noted)
         }),
     }
   }
@@ -266,7 +286,7 @@ export const pipelineLaws = <P>(
           if (!isOutcome(value)) continue
           const of = happened.filter((each) => each.items.some((n) => items.includes(n)))
           const asked = groups.filter(({ sinks }) => of.some(({ sink = '' }) => sinks.includes(sink)))
-          const verdicts = asked.map((group) => judged(group, of))
+          const verdicts = asked.map((group) => judged(group, items, of))
           const isTaken = verdicts.some((each) => each.isTaken)
           const mayBeLost = verdicts.length === 0 || verdicts.some((each) => !each.isTaken)
           holds(value._tag === 'Delivered' ? isTaken : mayBeLost, `${value._tag}, taken: ${String(isTaken)}`)
@@ -274,7 +294,7 @@ export const pipelineLaws = <P>(
           holds(value._tag !== 'Rejected' || isRefused, 'rejected, though it was not refused for good')
         }
       },
-      situations: ['Delivered', 'Rejected'],
+      situations: ['Delivered', 'Rejected', PARTLY],
     },
     'sends-again-in-doubt-only': {
       statement: 'An item is sent to a sink again only before its end, after no verdict or a retryable one.',

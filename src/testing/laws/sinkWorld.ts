@@ -6,7 +6,7 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import { brotliDecompressSync, unzipSync } from 'node:zlib'
 import { valueOr } from '../../core/either.ts'
 import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
-import { refused, retryable } from '../../core/failure.ts'
+import { partlyFailed, refused, retryable } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import type { WaitOptions } from '../../core/options.ts'
 import { sink } from '../../sink/fromFunction.ts'
@@ -47,6 +47,22 @@ export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Ar
 export const anyFailure = fc
   .nat(4_000)
   .map((ms) => (ms % 3 === 0 ? refused('status', { status: ms }) : retryable('status', { notBefore: ms })))
+
+export const PARTLY = 'a part of a list fails, if there are lists'
+
+type Ends = ReadonlyArray<Verdict | null | undefined>
+const anyEnd = fc.option(anyFailure.map(E.left), { freq: 2 })
+/** The failures of members of a list that its sink took, by place, over and over; null: taken. */
+export const anyMembers: fc.Arbitrary<Ends> = fc.array(anyEnd, { maxLength: 6 })
+/** Makes a success one of each member, which fails by `fails` from place `n` on. `settled`: those before. */
+export const partly =
+  (settled: Ends, fails: Ends, n: number, reach: Run['reach']) =>
+  (verdict: Verdict): Verdict => {
+    const members = settled.map((one, at) => one ?? fails[(n + at) % fails.length] ?? verdict)
+    if (E.isLeft(verdict) || members.every(E.isRight)) return verdict
+    reach(PARTLY)
+    return E.left(partlyFailed(members))
+  }
 
 const even = fc.integer({ min: 1, max: 25 }).map((half) => 2 * half)
 const verdict = fc.oneof(
