@@ -20,8 +20,9 @@ export const busy = (reason: string, status = 503): Answer => reject(status, rea
 
 export const allAccepted = (count: number) => reply(200, { ok: true, receivedEvents: count, okEvents: count })
 
+export type MessageErrors = ReadonlyArray<Readonly<{ index: number; messageId?: string; reason?: string }>>
 /** Some messages were refused: 200. All were refused: `status`. */
-export const withErrors = (received: number, errors: ReadonlyArray<object>, status: number): Answer => {
+export const withErrors = (received: number, errors: MessageErrors, status: number): Answer => {
   const okEvents = received - errors.length
   return reply(okEvents > 0 ? 200 : status, { ok: false, receivedEvents: received, okEvents, errors })
 }

@@ -3,7 +3,7 @@ import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isRecord } from '../core/json.ts'
 import { show, type Refusal } from '../core/refusal.ts'
 import { allAccepted, closing, deletionAccepted, busy, reject } from './answers.ts'
-import { tooLong, tooManyUploads, withErrors, type Answer } from './answers.ts'
+import { tooLong, tooManyUploads, withErrors, type Answer, type MessageErrors } from './answers.ts'
 import type { authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
 import { readBatch, decompress, parseBody, writeKeyOf, type Endpoint } from './requestBody.ts'
@@ -92,7 +92,7 @@ const messageError = (index: number, refusal: Refusal) => {
 }
 
 /** Names every refused message, in order; ids and reasons only while there are bytes for them. */
-const errorsOf = (refused: Ingested['refused']): ReadonlyArray<object> => {
+const errorsOf = (refused: Ingested['refused']): MessageErrors => {
   let rest = MAX_REASONS
   return refused
     .toSorted((a, b) => a.index - b.index)

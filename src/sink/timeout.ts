@@ -30,7 +30,6 @@ const timeoutOptions = strict({
  * the verdict is out but the delivery still runs (a body is drained), it is cancelled and completed at the
  * same moment. The attempt has the time up to, but not including, `timeout`: a verdict at that very instant
  * comes too late. One that comes while the sink starts is in time.
- *
  * Give it to each sink of a combination, not to the combination: what some sinks answered in an attempt is
  * lost with it, so the next attempt sends the item again to sinks of `toAll` that took it.
  *
