@@ -302,8 +302,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   for (const [url, { delivered, failed, skipped }] of Object.entries(urls.stats())) {
     report({ t: 'url', url, delivered, failed, passedOver: skipped })
     const busy = skipped === 0 ? '' : `, ${String(skipped)} skipped while it was busy`
-    if (output !== 'json')
-      note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
+    if (output !== 'json') note(`${url}  ${String(delivered)} succeeded, ${String(failed)} failed${busy}`)
   }
   const forgotten = store && (store.stats().evictedDeadLetters ?? 0) - evictedBefore
   if (output === 'json' && !out.gone.aborted) out.line(toJson({ t: 'summary', ...summary, forgotten }))

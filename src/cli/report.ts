@@ -147,7 +147,7 @@ export const newsOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) =
 const hintOf = (value: unknown, path: string): string => {
   if (Array.isArray(value)) return "; jq -c '.[]' FILE puts each on a line"
   const plainly = (key: string): string => key.replaceAll(/[_-]/g, '').toLowerCase()
-  const keys = isRecord(value) ? Object.keys(value) : []
+  const keys = isRecord(value) ? Object.keys(value).filter((key) => key.length < 2 * path.length) : []
   const found = keys.find((key) => key !== path && plainly(key) === plainly(path))
   return found === undefined ? '' : `; ${found} is not a field`
 }

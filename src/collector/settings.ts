@@ -129,7 +129,8 @@ export const decodeCollectorSettings = (
 ): Either<ReadonlyArray<Fault>, CollectorSettings> => {
   const settings = strict({ sources, destinations: destinations(egress) }, (given) => {
     const ids = new Set(given.sources.map(({ id }) => id))
-    const message = `is not the id of a source (the ids are ${[...ids].slice(0, 20).join(', ')})`
+    const more = ids.size > 20 ? ', …' : ''
+    const message = `is not the id of a source (the ids are ${[...ids].slice(0, 20).join(', ')}${more})`
     return given.destinations.flatMap((destination, at) =>
       destination.sources.flatMap((id, index) => {
         const path = `destinations[${String(at)}].sources[${String(index)}]`

@@ -67,7 +67,7 @@ const frameEnd = ({ suffix, sentAt }: Frame, now: number): string =>
 export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(frameEnd(frame, 0))
 
-/** Why a batch closed. Only the client says `retry`: of messages that were sent before. @inline */
+/** Why a batch closed. Only the client says `retry`: its messages were sent or held back before. @inline */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
 
 /** Data beside an event. @inline */

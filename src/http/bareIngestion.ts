@@ -142,7 +142,7 @@ const around = (layer: Layer, posted: Sink<Posting>): Sink<Posting> => {
   const postings = new WeakMap<object, Posting>()
   // A layer may copy a batch, and its list of messages is the same.
   const listOf = (payload: Payload<unknown>) => (isPayload(payload) ? (payload.members ?? payload) : payload)
-  const inner = contramap((payload: Payload<unknown>) => postings.get(listOf(payload)) ?? { payload })(posted)
+  const inner = contramap((it: Payload<unknown>) => ({ ...postings.get(listOf(it)), payload: it }))(posted)
   return contramap((posting: Posting) => {
     const { payload } = posting
     // Not a payload, if code without types gave none.

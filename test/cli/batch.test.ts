@@ -24,7 +24,7 @@ it('posts batches of the size that was asked for, in order, with the key, and ac
   expect(linesOf(steady(stdout))).toEqual([0, 1, 2, 3, 4, 5, 6].map(shown))
   expect(linesOf(steady(stderr))).toEqual([
     expect.stringContaining('refused    line 8'),
-    'headrace: http://127.0.0.1:PORT/v1/batch  3 requests succeeded, 0 failed',
+    'headrace: http://127.0.0.1:PORT/v1/batch  3 succeeded, 0 failed',
     'headrace: read 8 (1 refused) · delivered 7',
   ])
   expect(code).toBe(4)

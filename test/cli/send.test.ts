@@ -20,7 +20,7 @@ describe('what send prints, and its exit code', () => {
     ])
     expect([dead.code, ...linesOf(steady(dead.stderr))]).toEqual([
       3,
-      'headrace: http://127.0.0.1:PORT/  1 request succeeded, 1 failed',
+      'headrace: http://127.0.0.1:PORT/  1 succeeded, 1 failed',
       'headrace: read 2 · delivered 1 · rejected 1',
       'headrace: 1 not delivered; --dead FILE keeps them to send again',
     ])
@@ -225,7 +225,7 @@ describe('Ctrl-C', () => {
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
         'headrace: Press Ctrl-C again to quit now. Stopping: 0 waiting, at most 11s.',
-        expect.stringContaining('1 request succeeded'),
+        expect.stringContaining('1 succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',
       ])
