@@ -36,6 +36,12 @@ const { changedSink, changing, ending, eventPipeline, inMemory, policyFor, signi
 type Versions<Make> = Readonly<Record<string, Broken<Make>>>
 type Fault<Key> = Key extends `${string}: ${infer Name}` ? Name : never
 
+/** Takes a list whole of which a part failed. */
+const takingParts = map((each: Verdict): Verdict => {
+  const isPartly = isLeft(each) && each.left._tag === 'PartlyFailed'
+  return isPartly ? right({ sink: 'laws' }) : each
+})
+
 /** The keys name the law that finds it, and the fault. */
 const versions =
   <Make>(room: string) =>
@@ -464,10 +470,8 @@ export const moreBrokenPipelines = versions<parts.Events>('pipeline')({
   'tells-the-truth: gives up when the first of two sinks refuses': (source$, inner, world) =>
     eventPipeline(source$, world.sinks(2)[0] ?? inner, world),
   'tells-the-truth: calls a list delivered of which a part failed': (source$, inner, { clock, random }) => {
-    const isPartly = (each: Verdict) => isLeft(each) && each.left._tag === 'PartlyFailed'
-    const whole = map((each: Verdict) => (isPartly(each) ? right({ sink: inner.name }) : each))
     // The sink of the laws takes any item.
-    const bulk = withDelivery(inner, whole) as unknown as Sink<ReadonlyArray<Payload<Event>>>
+    const bulk = withDelivery(inner, takingParts) as unknown as Sink<ReadonlyArray<Payload<Event>>>
     const parts = { batch: { maxCount: 4 }, clock, random }
     return source$.pipe(validate(Event), encode(toWebhookBody), deliver(bulk, parts))
   },
@@ -564,6 +568,8 @@ export const brokenClients = versions<OpenClient>('client')({
     outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
   })),
   'ends-once: accepts a user and sends none': opened(() => ({ identify: () => right({ id: 'none' }) })),
+  'tells-the-truth: calls a batch delivered of which a part failed': ({ sink: inner, ...options }) =>
+    open({ ...options, ...(inner && { sink: withDelivery(inner, takingParts) }) }),
   'adds-up: counts nothing': opened(({ stats }) => ({
     stats: () => Object.fromEntries(Object.keys(stats()).map((key) => [key, 0])) as never,
   })),

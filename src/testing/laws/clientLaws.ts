@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
-import { map } from 'rxjs'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { map, tap } from 'rxjs'
 import type { Client } from '../../client/client.ts'
 import type { Message, SentBatch } from '../../client/message.ts'
 import type { ClientOptions } from '../../client/options.ts'
+import { memberVerdicts, type Verdict } from '../../core/failure.ts'
 import { type Outcome, counters, type Totals } from '../../core/outcome.ts'
 import { bodyOf } from '../../event/payload.ts'
 import { healthy, type Misbehaviour } from '../faults.ts'
@@ -52,7 +54,9 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const world = makeWorld(given.seed, {}, log)
   const { clock, random } = world
   const happened: ClientEvent[] = []
-  const ended: Array<{ readonly outcome: Outcome<Message>; readonly totals: Totals }> = []
+  const ended: Array<{ outcome: Outcome<Message>; totals: Totals; isTaken: boolean | undefined }> = []
+  /** Whether the endpoint took a message by its last answer. */
+  const taken = new Map<string, boolean>()
   const note = (what: ClientEvent['what'], ids: ReadonlyArray<string>): void => {
     happened.push({ what, ids })
     world.log(`${what} ${ids.join()}`)
@@ -64,15 +68,22 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   }
   const sink = scriptedSink({ clock, script })
   const deliver: typeof sink.deliver = (batch, attempt) => {
-    const unsettled = batch.members.map(() => undefined)
-    return sink.deliver(batch, attempt).pipe(map(partly(unsettled, given.members, sink.calls.length, reach)))
+    const { members } = batch
+    const unsettled = members.map(() => undefined)
+    const answered = (verdict: Verdict): void => {
+      const all = isLeft(verdict) ? memberVerdicts(verdict.left, members.length) : undefined
+      for (const [at, { id }] of members.entries()) taken.set(id, isRight(all?.[at] ?? verdict))
+    }
+    const some = partly(unsettled, given.members, sink.calls.length, reach)
+    return sink.deliver(batch, attempt).pipe(map(some), tap(answered))
   }
   const parts = { sink: { ...sink, deliver }, clock, random, logger: false } as const
   const limits = { timeout: CLIENT_TIMEOUT, maxMessageBytes: 700, ...given.limits }
   const client = open({ ...parts, ...limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
-    ended.push({ outcome, totals: client.stats() })
-    note('ended', [outcome.item.id])
+    const { id } = outcome.item
+    ended.push({ outcome, totals: client.stats(), isTaken: taken.get(id) })
+    note('ended', [id])
     reach(outcome._tag)
   }
   client.outcomes$.subscribe({ next, error: fails })
@@ -115,6 +126,17 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
         }
       },
       situations: ['Delivered', 'Rejected', 'Abandoned', PARTLY],
+    },
+    'tells-the-truth': {
+      statement:
+        'A call is delivered only if the endpoint took it at last, and rejected only if it refused it.',
+      check: ({ ended }) => {
+        for (const { outcome, isTaken } of ended) {
+          if (outcome._tag === 'Delivered') same(isTaken, true)
+          if (outcome._tag === 'Rejected') same(isTaken, false)
+        }
+      },
+      situations: ['Delivered', 'Rejected', PARTLY],
     },
     'adds-up': {
       statement: 'The totals add up inside each callback, and agree with the outcomes in the end.',
