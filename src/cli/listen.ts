@@ -149,11 +149,9 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
       }
       if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
     }
-    // With a file it may be that there is no answer.
-    if (file === undefined) print()
     const reply = async (): Promise<void> => {
       if (status < 300 && !isForged && !(await keep(body))) return
-      if (file !== undefined) print()
+      print()
       response.writeHead(status).end()
       const how = `answered ${String(status)}${verdict === 'not checked' ? '' : `, ${verdict}`}`
       if (last.unshift(`${kind.padEnd(8)} ${name}  ${how}`) > LAST_REQUESTS) last.pop()
