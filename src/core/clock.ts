@@ -72,14 +72,24 @@ export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: 
   }
 }
 
+/** Milliseconds by which the wall clock may run ahead before it is followed. */
+const MAX_AHEAD = 1_000
+
 /**
- * Wall time that cannot step: the time at the first call, carried on by the monotonic clock. Setting the
- * machine's clock neither lengthens nor skips a retry. A clock has one such reading, so all deadlines
- * compare. A reading of the monotonic clock may be given.
+ * Wall time that is never set back: the time at the first call, carried on by the monotonic clock. That one
+ * stands still while a machine sleeps, so a wall clock that is ahead is followed. A clock has one such
+ * reading, so all deadlines compare. A reading of the monotonic clock may be given.
  */
 export const steady: (clock: Clock) => (reading?: number) => number = perClock((clock) => {
-  const offset = clock.now() - clock.monotonic()
-  return (reading = clock.monotonic()) => Math.floor(offset + reading)
+  let offset = clock.now() - clock.monotonic()
+  return (given) => {
+    const reading = given ?? clock.monotonic()
+    if (given === undefined) {
+      const wall = clock.now() - reading
+      if (wall - offset >= MAX_AHEAD) offset = wall
+    }
+    return Math.floor(offset + reading)
+  }
 })
 
 /** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */

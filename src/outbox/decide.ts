@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock, Random } from '../core/clock.ts'
+import type { Random } from '../core/clock.ts'
 import { closedIn, expired, wasStarted, type Failure, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
@@ -55,13 +55,10 @@ export const closedReporter = (report: (error: Error) => void): ((failure: Failu
   }
 }
 
-/**
- * The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. The
- * wall clock counts too: the monotonic one stands still while a machine sleeps.
- */
-export const lateEnd = <A>(entry: Entry<A>, at: number, window: number, clock: Pick<Clock, 'now'>) => {
+/** The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. */
+export const lateEnd = <A>(entry: Entry<A>, at: number, window: number) => {
   const { item, firstAttemptAt } = entry
-  if (firstAttemptAt === undefined || Math.max(at, clock.now()) < firstAttemptAt + window) return undefined
+  if (firstAttemptAt === undefined || at < firstAttemptAt + window) return undefined
   const { attempts, lastFailure } = entry.progress ?? { attempts: 1, lastFailure: CUT }
   const failure = expired(attempts, firstAttemptAt, lastFailure, 'deadline')
   return { entry, outcome: expiredOutcome(item, failure) }

@@ -103,7 +103,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
-    const late = lateEnd(entry, at.now, window, clock)
+    const late = lateEnd(entry, at.now, window)
     if (late !== undefined) save([late])
     return late !== undefined
   }

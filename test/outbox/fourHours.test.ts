@@ -1,5 +1,5 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import { NEVER, concat, of } from 'rxjs'
+import { type Either, left, right } from 'fp-ts/lib/Either.js'
+import { NEVER, Subject, concat, of } from 'rxjs'
 import { expect, it } from 'vitest'
 import { deliver, retryable } from '../../src/index.ts'
 import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
@@ -23,4 +23,19 @@ it.each([
   clock.tick(hours * HOUR)
   expect(ended).toEqual(['Expired'])
   if (shift > 0) expect(dead.calls.length).toBe(before)
+})
+
+it('an event that comes after the machine slept ten hours is tried for four hours', () => {
+  const [rested, slept] = [0, 10].map((shift) => {
+    const clock = virtualClock()
+    const source$ = new Subject<Either<never, number>>()
+    const dead = scriptedSink<number>({ clock, reply: () => ({ verdict: left(retryable('network')) }) })
+    source$.pipe(deliver(dead, { clock, random: seededRandom(7) })).subscribe()
+    clock.wall(shift * HOUR)
+    source$.next(right(1))
+    clock.tick(4 * HOUR)
+    return dead.calls.length
+  })
+  expect(slept).toBe(rested)
+  expect(rested).toBeGreaterThan(30)
 })
