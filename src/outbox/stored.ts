@@ -36,14 +36,22 @@ interface About {
 
 const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
 
-/** JSON has no infinity and no NaN, but a sink of the host may put them into a failure: they are left out. */
-const finite = (_key: string, value: unknown): unknown =>
-  typeof value === 'number' && !Number.isFinite(value) ? undefined : value
+/**
+ * Moves the moments of the process by `ms`; the `at` of a dead letter is one of the store. JSON has no
+ * infinity and no NaN, but a sink of the host may put them into a failure: they are left out.
+ */
+const movedBy =
+  (ms: number) =>
+  (key: string, value: unknown): unknown => {
+    if (typeof value !== 'number') return value
+    const isMoment = key === 'firstAttemptAt' || key === 'notBefore'
+    return Number.isFinite(value) ? value + (isMoment ? ms : 0) : undefined
+  }
 
 /** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
-const aboutJson = (about: About): string => {
+const aboutJson = (about: About, ahead = 0): string => {
   try {
-    return JSON.stringify(about, finite)
+    return JSON.stringify(about, movedBy(ahead))
   } catch {
     const { progress, outcome } = about
     return JSON.stringify({
@@ -54,21 +62,27 @@ const aboutJson = (about: About): string => {
   }
 }
 
-/** The `about` of an entry that is put back: '' if it was never attempted. */
-export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
-  firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress })
+/**
+ * The `about` of an entry that is put back: '' if it was never attempted. `ahead`: milliseconds that the
+ * store's clock is ahead of the one of this process, here and below.
+ */
+export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>, ahead?: number): string =>
+  firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress }, ahead)
 
 /** The `about` of a dead letter that ended at `at`. */
-export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
-  const { id, firstAttemptAt, progress } = entry
-  return aboutJson({ id, at, firstAttemptAt, progress, outcome })
-}
+export const aboutDead = <A>(
+  { id, firstAttemptAt, progress }: Entry<A>,
+  { item: _, ...outcome }: Outcome<A>,
+  at: number,
+  ahead?: number,
+): string => aboutJson({ id, at, firstAttemptAt, progress, outcome }, ahead)
 
 /** The `about` of a record that could not be read, found at `at`. */
 export const aboutCorrupt = (at: number): string => aboutJson({ at })
 
 /** Only the functions above write it. */
-const aboutIn = (about: string | null): About => (about ? (JSON.parse(about) as About) : {})
+const aboutIn = (about: string | null, ahead: number): About =>
+  about ? (JSON.parse(about, ahead === 0 ? undefined : movedBy(-ahead)) as About) : {}
 
 /** An item as it is stored: a text, and what headrace knows of it; '' and null say nothing. @inline */
 export interface StoredRecord {
@@ -78,18 +92,22 @@ export interface StoredRecord {
 }
 
 /** The entry in a record. Undefined if it cannot be read: end it with `aboutCorrupt`. */
-export const entryIn = <A>(codec: ItemCodec<A>, { id, text, about }: StoredRecord): Entry<A> | undefined =>
+export const entryIn = <A>(
+  codec: ItemCodec<A>,
+  { id, text, about }: StoredRecord,
+  ahead = 0,
+): Entry<A> | undefined =>
   valueOr(undefined, () => {
-    const { firstAttemptAt, progress } = aboutIn(about)
+    const { firstAttemptAt, progress } = aboutIn(about, ahead)
     return { id: String(id), item: codec.fromText(text), firstAttemptAt, progress }
   })
 
 /** The dead letter in a record. One that cannot be read is corrupt. */
-export const deadLetterIn = <A>(codec: ItemCodec<A>, record: StoredRecord): DeadLetter<A> => {
+export const deadLetterIn = <A>(codec: ItemCodec<A>, record: StoredRecord, ahead = 0): DeadLetter<A> => {
   const { text, about } = record
   const id = String(record.id)
-  const { id: entryId = id, at = 0, outcome } = valueOr<About, About>({}, () => aboutIn(about))
-  const entry = outcome && entryIn(codec, { id: entryId, text, about })
+  const { id: entryId = id, at = 0, outcome } = valueOr<About, About>({}, () => aboutIn(about, ahead))
+  const entry = outcome && entryIn(codec, { id: entryId, text, about }, ahead)
   if (entry === undefined) return { id, at, reason: 'corrupt', raw: text }
   // With its item it is the outcome that `aboutDead` was given.
   return { id, at, reason: 'ended', entry, outcome: { ...outcome, item: entry.item } as Outcome<A> }

@@ -3,24 +3,15 @@ import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
 import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
-/** An entry with the host's time. */
-const entryHere = <A>(entry: Entry<A>, { fromServer }: Worker): Entry<A> => {
-  const { firstAttemptAt: at } = entry
-  return at === undefined ? entry : { ...entry, firstAttemptAt: fromServer(at) }
-}
-
 const storedRow = ({ id, item: text, about }: LeasedRow | DeadRow) => ({ id, text, about })
 
 /** The entry of a row; undefined if the codec cannot read it. */
-export const entryOf = <A>(codec: ItemCodec<A>, me: Worker, row: LeasedRow): Entry<A> | undefined => {
-  const entry = entryIn(codec, storedRow(row))
-  return entry && entryHere(entry, me)
-}
+export const entryOf = <A>(codec: ItemCodec<A>, me: Worker, row: LeasedRow): Entry<A> | undefined =>
+  entryIn(codec, storedRow(row), me.ahead())
 
 const deadLetterOf = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLetter<A> => {
-  const letter = deadLetterIn(codec, storedRow(row))
-  const at = me.fromServer(Number(row.at))
-  return letter.reason === 'ended' ? { ...letter, at, entry: entryHere(letter.entry, me) } : { ...letter, at }
+  const ahead = me.ahead()
+  return { ...deadLetterIn(codec, storedRow(row), ahead), at: Number(row.at) - ahead }
 }
 
 /**

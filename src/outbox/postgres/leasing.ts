@@ -172,7 +172,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     nextDue: (retriesOnly = false): number | undefined => {
       if (isEnded) return undefined
       if (!retriesOnly && (ready.size() > 0 || mayHaveNew)) return 0
-      return nextRetry === Infinity ? undefined : me.fromServer(nextRetry)
+      return nextRetry === Infinity ? undefined : nextRetry - me.ahead()
     },
     /** Whether new items may be leased as they are stored: nothing older waits, and they are wanted now. */
     hasRoomFor: (count: number): boolean => !mayHaveNew && !isEnded && ready.size() + count <= wanted,

@@ -382,7 +382,7 @@ const postgresOutbox = <A>(
     addDeadLetter: async (item, outcome) => {
       const [{ text, size, key }] = offersOf([item]) as readonly [KeyedOffer<A>] // One for each item.
       if (keepDead === 0) return
-      const about = aboutDead(newEntry('0', item), outcome, me.now())
+      const about = aboutDead(newEntry('0', item), outcome, me.now(), me.ahead())
       await ask('addDead', [queue, me.now(), key, size, about, text])
       add(0, 0, 1)
       await evict()

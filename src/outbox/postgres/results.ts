@@ -52,7 +52,7 @@ export const resultsOf = <A>(
   ask: AskServer,
   queue: string,
   me: Worker,
-  { leased, alone, putBack, turned }: Leasing<A>,
+  { leased, alone, putBack, turned, renew }: Leasing<A>,
   clock: Clock,
   linger: number,
   ended: (count: number, bytes: number, dead: number) => Promise<void>,
@@ -75,18 +75,15 @@ export const resultsOf = <A>(
     if (isKeyed) turned()
     for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
   }
-  const toServer = (entry: Entry<A>): Entry<A> => {
-    const { firstAttemptAt: at } = entry
-    return at === undefined ? entry : { ...entry, firstAttemptAt: me.toServer(at) }
-  }
   /** Late results, of entries that are leased no more, are left out. */
   const isMine = ({ entry }: { readonly entry: Entry<A> }): boolean => leased.has(entry.id)
   const acks = lingering<Ack<A>>(clock, linger, async (list) => {
     const mine = list.filter(isMine)
     if (mine.length === 0) return
+    const ahead = me.ahead()
     await remove(
       mine.map(({ entry }) => entry.id),
-      mine.map(({ entry, outcome: end }) => (isDead(end) ? aboutDead(toServer(entry), end, me.now()) : null)),
+      mine.map(({ entry, outcome }) => (isDead(outcome) ? aboutDead(entry, outcome, me.now(), ahead) : null)),
     )
   })
   /** The lease of each nack: one that is repeated, because its answer was lost, may find a newer lease. */
@@ -98,13 +95,15 @@ export const resultsOf = <A>(
   }
   const putBackAs = async (list: ReadonlyArray<Nack<A>>, ids: ReadonlyArray<string>): Promise<never[]> => {
     const mine = list.filter(isSameLease)
-    const dues = mine.map(({ due }) => Math.max(1, me.toServer(due)))
-    const abouts = mine.map(({ entry }) => aboutRetry(toServer(entry)) || null)
+    const ahead = me.ahead()
+    const dues = mine.map(({ due }) => Math.max(1, Math.floor(due + ahead)))
+    const abouts = mine.map(({ entry }) => aboutRetry(entry, ahead) || null)
     if (mine.length > 0) await ask('nack', [ids, mine.map(({ entry }) => entry.id), dues, abouts])
     for (const due of dues) putBack(due)
     return []
   }
   const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
+    if (me.hasJumped()) await renew()
     // A running lease may take an entry that an earlier statement put back.
     let isRepeat = list.some((nack) => leaseOf.has(nack))
     await asWorker((ids) => {

@@ -4,6 +4,8 @@ import type { AskServer } from './statements.ts'
 /** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
 const HOLDS = 1.5
 const MAX_IDS = 8
+/** Milliseconds: a reading of the own time is whole, and two clocks are not read at one moment. */
+const MAX_DRIFT = 500
 
 export type Worker = ReturnType<typeof workerOf>
 
@@ -13,7 +15,8 @@ export type Worker = ReturnType<typeof workerOf>
  */
 export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime: number) => {
   const ownNow = steady(clock)
-  /** Milliseconds that the server is ahead. */
+  /** Milliseconds that the server is ahead of the own time, and of the monotonic clock. */
+  let ahead = 0
   let offset = 0
   /** The ids that its leases may have, the present one first: an ack may be on its way under an older one. */
   let ids: ReadonlyArray<string> = []
@@ -21,14 +24,17 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   /** The present id has no leases yet: a retirement of the others failed. */
   let isRetiring = false
 
-  const now = (): number => Math.floor(ownNow() + offset)
+  const now = (): number => Math.floor(clock.monotonic() + offset)
+  /** Whether the machine slept, or its clock was set, since the server was asked for its time. */
+  const hasJumped = (): boolean => ownNow() - clock.monotonic() > offset - ahead + MAX_DRIFT
   const renew = async () => {
     const startedAt = clock.monotonic()
     // Before the first answer the server's time is not known: then nothing of others ends.
     const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
     const [found] = await ask('renew', [queue, me, at, Math.ceil(leaseTime * HOLDS)])
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
-    offset = Number(found.now) - ownNow()
+    ahead = Number(found.now) - ownNow()
+    offset = Number(found.now) - clock.monotonic()
     if (found.alive) renewedAt = startedAt
     return found
   }
@@ -42,14 +48,15 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
 
   return {
     now,
-    toServer: (instant: number): number => Math.floor(instant + offset),
-    fromServer: (instant: number): number => instant - offset,
+    /** For times that are stored. After a jump the worker must be renewed first. */
+    ahead: (): number => ahead,
+    hasJumped,
     id: (): string | null => ids[0] ?? null,
     ids: () => ids,
     register,
-    isDue: (): boolean => clock.monotonic() - renewedAt >= leaseTime / 2,
+    isDue: (): boolean => hasJumped() || clock.monotonic() - renewedAt >= leaseTime / 2,
     /** Whether all that it leased is still its own. */
-    isSure: (): boolean => clock.monotonic() - renewedAt < leaseTime,
+    isSure: (): boolean => !hasJumped() && clock.monotonic() - renewedAt < leaseTime,
     /** Renews it, and ends the leases of others whose time is over. `alive`: it was not ended by another. */
     renew,
     /**
