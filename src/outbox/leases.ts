@@ -92,13 +92,14 @@ export const startOf = <A>(
   outbox: Outbox<A>,
   sizeOf: (item: A) => number,
   isFull: () => boolean,
-  { now, storeFailed }: Ledger<A>,
+  now: () => number,
+  askFailed: (error: unknown) => void,
 ) => {
   const dueIn = (retriesOnly: boolean) => (): number => {
     try {
       return outbox.nextDue(retriesOnly) ?? Infinity
     } catch (error) {
-      storeFailed(error)
+      askFailed(error)
       return now() + STORE_RETRY_DELAY
     }
   }
