@@ -159,19 +159,12 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       const use = (stored: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
         noteStored(stored)
         if (pause === undefined && retries.size() === 0) return stored
-        const all = [...stored]
         const maxRetries = Math.min(limits.count, limits.retries)
-        while (all.length < maxRetries && (retries.peekKey() ?? Infinity) <= now) {
-          const entry = retries.pop()
-          if (entry !== undefined) all.push(entry)
-        }
-        while (all.length < limits.count && pause !== undefined && limits.retriesOnly !== true) {
-          const entry = arriving.shift()
-          if (entry === undefined) break
-          lent.set(entry.id, entry)
-          all.push(entry)
-        }
-        return all
+        const all = [...stored, ...retries.take(now, maxRetries - stored.length)]
+        if (pause === undefined || limits.retriesOnly === true) return all
+        const fresh = arriving.drain(limits.count - all.length)
+        for (const entry of fresh) lent.set(entry.id, entry)
+        return [...all, ...fresh]
       }
       const lost = (error: unknown): ReadonlyArray<Entry<A>> => {
         if (pause === undefined && retries.size() === 0) throw error

@@ -21,11 +21,13 @@ it('hands out the lowest key first, and equal keys in the order in which they ca
         // Sorting keeps the order of equal keys.
         held = [...held, ...added].toSorted((a, b) => (a.key === b.key ? 0 : a.key - b.key))
         const count = typeof each === 'number' ? each : 0
+        const until = count % 2 === 0 ? Infinity : 2
+        const taken = held.slice(0, count).filter(({ key: one }) => one <= until)
         same(
-          Array.from({ length: count }, () => real.pop()),
-          Array.from({ length: count }, (_, at) => held[at]?.item),
+          real.take(until, count),
+          taken.map(({ item }) => item),
         )
-        held = held.slice(count)
+        held = held.slice(taken.length)
         same([real.size(), real.peekKey(), real.peek()], [held.length, held[0]?.key, held[0]?.item])
       }
       same(new Set(real.drain()), new Set(held.map(({ item }) => item)))

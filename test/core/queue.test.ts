@@ -17,7 +17,7 @@ describe('queue', () => {
       const held: number[] = []
       let pushed = 0
       for (const each of all) {
-        if (each.do === 'drain') same(real.drain(), held.splice(0))
+        if (each.do === 'drain') same(real.drain(each.count), held.splice(0, each.count))
         for (let n = 0; n < each.count; n++) {
           if (each.do === 'shift') same(real.shift(), held.shift())
           if (each.do !== 'push') continue
