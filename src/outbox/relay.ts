@@ -13,7 +13,7 @@
 import { Subject } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { alarm, isTurnOver, nextTurn } from '../core/clock.ts'
+import { alarm, isTurnOver, nextTurn, until } from '../core/clock.ts'
 import { refused, type Failure } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
 import { onceSoon, ownContext } from '../core/ownContext.ts'
@@ -202,10 +202,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     hasNews = false
     changed()
   }
-  /**
-   * Starts what may start, in the own context, which deliveries, timers and answers of the store keep. A pass
-   * that runs looks again by itself.
-   */
+  /** Starts what may start, in the own context. A pass that runs looks again by itself. */
   const poll = (): void => {
     hasNews = true
     at.mayLease = at.mayLeaseRetries = true
@@ -373,6 +370,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,
     changes$: changes.asObservable(),
+    /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
+    until: (isReached: () => boolean, limit = Infinity) => until(clock, changes, limit, isReached),
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
