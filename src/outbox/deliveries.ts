@@ -6,7 +6,7 @@
 import type { Observer } from 'rxjs'
 import { constVoid, isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
-import { earliestRetry, isOfSinks, lengthsOf, memberVerdicts } from '../core/failure.ts'
+import { closedIn, earliestRetry, isOfSinks, lengthsOf, memberVerdicts } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
@@ -17,7 +17,7 @@ import type { Wait } from '../policy/step.ts'
 import { isReporting, nothingToCancel, subscribeTo, tellsCuts } from '../sink/layer.ts'
 import { CANCELLED, tellAttempt } from '../sink/observe.ts'
 import { newShared, onlyAttempt, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
-import { closedReporter, decide, deliveredEnd } from './decide.ts'
+import { decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { Ack, Entry, Nack } from './outbox.ts'
 import type { Moment, Shape } from './take.ts'
@@ -115,7 +115,15 @@ export const deliveries = <A, D>(
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown) => log({ _tag: 'Defect', at: now(), from, where, error })
-  const reportClosed = closedReporter((error) => defect('a closed sink', error))
+  const closedSinks = new Set<string>()
+  /** Reports a sink that was closed while items wait for it, once. Another process may deliver them. */
+  const reportClosed = (failure: Failure): void => {
+    for (const what of closedIn(failure)) {
+      if (closedSinks.has(what)) continue
+      closedSinks.add(what)
+      defect('a closed sink', new Error(`${what}, and items wait for it: close it after its pipelines`))
+    }
+  }
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
   const reportIfHeard = (delivery: Delivery<A, D>): Listener | undefined => {
     if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined

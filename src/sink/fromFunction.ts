@@ -187,6 +187,9 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     throw new UnfitAnswer(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
 
+  const release = async (within: number): Promise<void> => {
+    await close?.({ timeout: within })
+  }
   let closing: Promise<void> | undefined
   const made = makeSink<A>(
     name,
@@ -221,12 +224,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         if (!settled) context.abort()
       }
     },
-    (within) => {
-      closing ??= (async () => {
-        await close?.({ timeout: within })
-      })()
-      return closing
-    },
+    (within) => (closing ??= release(within)),
   )
   return timeout === Infinity ? made : withTimeout({ timeout })(made)
 }
