@@ -13,7 +13,7 @@ import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
-import { newEntry, type Entry, type Outbox } from './outbox.ts'
+import { newEntry, type Ack, type Entry, type Nack, type Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 
@@ -138,6 +138,11 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     return whenDone(stored.length > 0 ? write(stored) : undefined, () => mine.forEach(inMemory))
   }
 
+  const waitAgain = ({ entry, due }: Nack<A>): void => retries.push(due, entry)
+  const leave = ({ entry }: Ack<A>): void => {
+    if (lent.delete(entry.id)) bytes -= sizeOf(entry.item)
+  }
+
   const outbox: Outbox<A> = {
     ...(store.opened && { opened: store.opened.bind(store) }),
     ...(store.addDeadLetter && { addDeadLetter: store.addDeadLetter.bind(store) }),
@@ -178,20 +183,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         return lost(error)
       }
     },
-    nack: (list) =>
-      split(
-        list,
-        (stored) => store.nack(stored),
-        ({ entry, due }) => retries.push(due, entry),
-      ),
-    ack: (list) =>
-      split(
-        list,
-        (stored) => store.ack(stored),
-        ({ entry }) => {
-          if (lent.delete(entry.id)) bytes -= sizeOf(entry.item)
-        },
-      ),
+    nack: (list) => split(list, (stored) => store.nack(stored), waitAgain),
+    ack: (list) => split(list, (stored) => store.ack(stored), leave),
     takeRemaining: () => {
       isClosed = true
       pause?.()

@@ -197,7 +197,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       const context = new Context(attempt)
       let settled = false
 
-      const settle = (judge: (value: unknown, attempt: Attempt) => Verdict, value: unknown): void => {
+      const settle = (judge: (value: unknown, attempt: Attempt) => Verdict) => (value: unknown) => {
         settled = true
         let verdict: Verdict
         try {
@@ -215,11 +215,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         const asked = handler(item, context)
         return typeof asked === 'function' ? asked() : asked
       }
-      whenAnswered(
-        ask,
-        (value) => settle(verdictOf, value),
-        (error) => settle(failed, error),
-      )
+      whenAnswered(ask, settle(verdictOf), settle(failed))
       return () => {
         if (!settled) context.abort()
       }
