@@ -70,7 +70,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     book.opened()
     storeChanged()
   }
-  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(goOn, opened), storeFailed)
+  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(goOn<void>(opened)), storeFailed)
   /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
   let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
   /** A change to report after the pass: `flush`, `idle` and `close` wait for it. */
@@ -125,9 +125,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     }
   }
 
-  const hold = (entries: ReadonlyArray<Entry<A>>): void => {
-    for (const entry of held.hold(entries))
-      ack([{ entry, outcome: Outcome.rejected(entry.item, 0, NO_ITEM) }])
+  const hold = (found: ReadonlyArray<Entry<A>>): void => {
+    for (const entry of held.hold(found)) ack([{ entry, outcome: Outcome.rejected(entry.item, 0, NO_ITEM) }])
   }
   const askLater = (): void => {
     if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
@@ -170,24 +169,23 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
           hold(answer)
           continue
         }
-        limit.inTime(answer, leaseAnswered).then(
-          (entries) => goOn(() => leaseAnswered(entries)),
-          (error: unknown) => goOn(() => askFailed(error)),
-        )
+        limit.inTime(answer, leaseAnswered).then(goOn(leaseAnswered), goOn(askFailed))
         return 'leases'
       }
       startNext(todo)
       if (isSynchronous || ++started % 4 !== 0 || !isTurnOver(clock)) continue
-      nextTurn(() => goOn(poll))
+      nextTurn(goOn<void>(poll))
       return 'rests'
     }
     return 'none'
   }
-  const goOn = (task: () => void): void => {
-    pass = 'none'
-    task()
-    changed()
-  }
+  const goOn =
+    <T>(task: (given: T) => void) =>
+    (given: T): void => {
+      pass = 'none'
+      task(given)
+      changed()
+    }
   const runPass = (): void => {
     if (pass === 'none') {
       pass = 'runs'
