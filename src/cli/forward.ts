@@ -158,17 +158,16 @@ const openRun = async (job: Job, terminal: Terminal) => {
   /** `line`: of the event that is being offered; `mark` is behind it. */
   const start = { line: 0, mark: undefined as Cursor | undefined, refused: 0, corrupt: 0 }
   const reading = { ...start, isResumed: false, isBroken: false, isAtEnd: false }
-  return {
-    ...{ job, output, dead, reading, out: terminal.out },
-    store: await openStore(job, () => reading.corrupt++),
-    lines: lineNumbers(maxWaiting + STORE_SLACK.count),
-    urls: urlCounters(),
-    /** Accepted and not ended; only in memory, where a stop at once would lose them. */
-    outstanding: new Set<Stored>(),
-    ends: new Changes<void>(),
-    note: (sentence: string): void => terminal.err.line(`headrace: ${sentence}`),
-    report: (each: Report): void => writeReport(terminal, output, each),
-  }
+  const store = await openStore(job, () => reading.corrupt++)
+  const lines = lineNumbers(maxWaiting + STORE_SLACK.count)
+  const urls = urlCounters()
+  /** Accepted and not ended; only in memory, where a stop at once would lose them. */
+  const outstanding = new Set<Stored>()
+  const ends = new Changes<void>()
+  const { out, err } = terminal
+  const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
+  const report = (each: Report): void => writeReport(terminal, output, each)
+  return { job, out, output, dead, reading, store, lines, urls, outstanding, ends, note, report }
 }
 
 /** Reports what the target tells, and keeps the account of its events. */
