@@ -48,17 +48,17 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const HEADER_VALUE = /^([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** These belong to the request itself. */
-const RESERVED = `connection content-encoding content-length content-type expect host keep-alive
-transfer-encoding upgrade user-agent x-signature`.split(/\s/)
+const RESERVED = new Set(
+  `connection content-encoding content-length content-type expect host keep-alive
+  transfer-encoding upgrade user-agent x-signature`.split(/\s+/),
+)
 
 /** The fault of a header name. Names in `taken` cannot be set either. */
 export const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
   if (!HEADER_NAME.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
   const folded = name.toLowerCase()
   const isFolded = (each: string): boolean => each.length === name.length && each.toLowerCase() === folded
-  return RESERVED.includes(folded) || taken.some(isFolded)
-    ? 'belongs to the request and cannot be set'
-    : undefined
+  return RESERVED.has(folded) || taken.some(isFolded) ? 'belongs to the request and cannot be set' : undefined
 }
 
 const valueFault = (value: unknown): string | undefined => {

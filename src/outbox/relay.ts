@@ -66,11 +66,19 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { now, storeFailed } = book
   const at = startOf(outbox, sizeOf, isFull, now, (error) => askFailed(error))
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
-  const opened = (): void => {
+  /** The task with which a pass goes on. */
+  const goOn =
+    <T extends unknown[]>(task: (...given: T) => void) =>
+    (...given: T): void => {
+      pass = 'none'
+      task(...given)
+      changed()
+    }
+  const opened = goOn(() => {
     book.opened()
     storeChanged()
-  }
-  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(goOn<void>(opened)), storeFailed)
+  })
+  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(opened), storeFailed)
   /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
   let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
   /** A change to report after the pass: `flush`, `idle` and `close` wait for it. */
@@ -174,18 +182,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       }
       startNext(todo)
       if (isSynchronous || ++started % 4 !== 0 || !isTurnOver(clock)) continue
-      nextTurn(goOn<void>(poll))
+      nextTurn(goOn(poll))
       return 'rests'
     }
     return 'none'
   }
-  const goOn =
-    <T>(task: (given: T) => void) =>
-    (given: T): void => {
-      pass = 'none'
-      task(given)
-      changed()
-    }
   const runPass = (): void => {
     if (pass === 'none') {
       pass = 'runs'
