@@ -61,7 +61,6 @@ export interface Job {
   readonly epilogue?: (summary: Summary, target: LineTarget, stopped: AbortSignal) => Promise<void>
 }
 
-/** Bytes of events that may wait. */
 export const MAX_WAITING_BYTES = 268_435_456
 
 /** Offers at a time to a store on a disk. Its bounds are larger by as many, so it is never full. */

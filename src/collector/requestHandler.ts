@@ -81,7 +81,6 @@ const refusalReason = (refusal: Refusal): string => {
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason
 }
 
-/** A refused message in an answer. */
 const messageError = (index: number, refusal: Refusal) => {
   const { messageId: id }: Fields = isRecord(refusal.input) ? refusal.input : {}
   const named = typeof id === 'string' && id !== '' && { messageId: id.slice(0, 256) }

@@ -38,7 +38,6 @@ export interface OpenDestination extends Omit<Destination, 'update'> {
   readonly addDeadLetter?: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
   /** The outbox, with the events that are on their way into it. */
   readonly occupancy: () => OutboxStats
-  /** The size of an event in the outbox. */
   readonly sizeOf: (payload: Payload<Event>) => number
   readonly isEnabled: () => boolean
 }

@@ -114,7 +114,6 @@ export const addedHeaders = (
       headers.push(name, value)
       continue
     }
-    // A wrong name may hold anything.
     const shown = HEADER_NAME.test(name) ? name : `[${String(Object.keys(added).indexOf(name))}]`
     leftOut(`the header ${shown} of a layer was left out: it ${String(fault)}`)
   }
@@ -124,7 +123,6 @@ export const addedHeaders = (
 /** A URL parser drops or changes these, so the text would not show which address is dialled. */
 const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 
-/** Characters of a URL. */
 const MAX_URL = 8_000
 /** The longest name that DNS has. */
 const MAX_HOST = 253

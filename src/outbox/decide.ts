@@ -1,8 +1,4 @@
-/**
- * What becomes of an entry: the one place where a verdict turns into an outcome or a retry.
- *
- * @module
- */
+/** What becomes of an entry: the one place where a verdict turns into an outcome or a retry. @module */
 import type { Clock, Random } from '../core/clock.ts'
 import { expired, wasStarted, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'

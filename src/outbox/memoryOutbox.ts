@@ -1,9 +1,4 @@
-/**
- * The outbox in memory: fast, bounded, gone with the process.
- *
- * @module
- */
-
+/** The outbox in memory: fast, bounded, gone with the process. @module */
 import { isRight, left, right, type Either } from '../core/either.ts'
 import { fullIn, type Full } from '../core/refusal.ts'
 import { steady, systemClock, type Clock } from '../core/clock.ts'

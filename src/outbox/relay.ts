@@ -320,7 +320,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       book.drop(outcome, entry)
       return true
     },
-    /** Accepts an item and drops it at once. */
     dropNewest: (item: A): void => {
       book.accepted(item)
       book.drop(Outcome.dropped(item, 0, 'dropNewest'))
@@ -329,11 +328,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     isReportingDrop: book.isReportingDrop,
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
     recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
-    /** The outbox stored an entry under another id. */
     renamed: book.renamed,
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
-    /** Asks the outbox again. */
     poll: pollNow,
     changed,
     /** Delivers waiting entries, also in batches that are not full. */
