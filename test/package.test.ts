@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -178,19 +178,24 @@ const packedPaths = (): ReadonlyArray<string> =>
 const packed = (): PackedFiles =>
   Object.fromEntries(packedPaths().map((path) => [path, readFileSync(`${installed}/${path}`)]))
 
+const EXPECTED =
+  /^(dist\/.+\.(js|d\.ts)|docs\/.+\.(md|ts|svg|png|ndjson)|docs\/(receivers\/\w+\.(json|py|go|php)|examples\/testing\/[\w.]+\.(js|json))|LICENSE|README\.md|package\.json)$/
+
 describe('the packed package', () => {
   test('holds the build, the docs, and nothing else', () => {
     const files = packedPaths()
-    const unexpected = files.filter(
-      (file) =>
-        !/^(dist\/.+\.(js|d\.ts)|docs\/.+\.(md|ts|svg|ndjson)|docs\/(receivers\/\w+\.(json|py|go|php)|examples\/testing\/[\w.]+\.(js|json))|LICENSE|README\.md|package\.json)$/.test(
-          file,
-        ),
-    )
-    expect(unexpected).toEqual([])
+    expect(files.filter((file) => !EXPECTED.test(file))).toEqual([])
     const wanted = ['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'docs/examples/README.md']
     expect(wanted.filter((file) => !files.includes(file))).toEqual([])
     expect(statSync(tarball).size).toBeLessThanOrEqual(MAX_TARBALL)
+  })
+
+  test('leads from its pages to files that it holds', () => {
+    const deadIn = (page: string): ReadonlyArray<string> =>
+      [...readFileSync(`${installed}/${page}`, 'utf8').matchAll(/\]\((?![a-z]+:)([\w./-]+)[#)]/g)]
+        .map(([, link = '']) => posix.join(posix.dirname(page), link))
+        .filter((path) => !existsSync(`${installed}/${path}`))
+    expect(packedPaths().flatMap((path) => (path.endsWith('.md') ? deadIn(path) : []))).toEqual([])
   })
 
   test('names no map and no source that it does not hold', () => {

@@ -10,7 +10,7 @@ import { trackingFrame } from '../event/trackingMessage.ts'
 import { bareIngestion } from '../http/bareIngestion.ts'
 import { lifecycle } from '../log/lifecycle.ts'
 import { callSafely } from '../log/listeners.ts'
-import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
+import { LAST_ATTEMPT, closeRelay, type CloseResult } from '../outbox/close.ts'
 import { deadLetters } from '../outbox/deadLetters.ts'
 import { inUse, type CorruptRecord } from '../outbox/outbox.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
@@ -134,7 +134,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const room = waitForRoom(() => boundFor(1) === undefined)
   const largest = maxHeldBytes(maxMessageBytes)
 
-  const refusals = life.stream<Refusal>('refusals$')
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
   let isClosed = false
   /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
@@ -157,7 +156,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (work.waiting() === 0) program.idle()
   }
   work.changes$.subscribe({ next: leaves, error: leaves })
-  const until = (within: number, isDone: () => boolean) => waitUntil(clock, work.changes$, within, isDone)
 
   const lostKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
   const encode = encoder(settings, lostKeys, hearsKeys, failedIn('meta'))
@@ -166,7 +164,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
       inTime(clock, timeout, task).catch(failedIn(where))
     work.flush('end')
-    const result = await closeRelay(work, clock, within, timeout, () => undefined, isExit)
+    const result = await closeRelay(work, within, timeout, constVoid, isExit)
     if (settings.sink === undefined)
       await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await quietly('the close of the outbox', () => outbox.close({ timeout }))
@@ -189,7 +187,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     const drainUntil = now() + within
     isDraining = true
     work.flush('flush')
-    await held(until(within, () => work.waiting() === 0 || !work.hasWorkBefore(drainUntil)))
+    await held(work.until(() => work.waiting() === 0 || !work.hasWorkBefore(drainUntil), within))
     isDraining = false
     if (work.waiting() > 0) void close(0, true)
   }
@@ -200,12 +198,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused(work.waiting())
     refusedBy[refusal._tag]++
-    callSafely(tellRefusal, refusal, constVoid)
-    return left(refusal)
-  }
-  const tellRefusal = (refusal: Refusal): void => {
-    onEvent({ _tag: 'NotAccepted', at: now(), from, refusal })
-    refusals.next(refusal)
+    return life.refuse(refusal)
   }
 
   /** The memory and `writeBehind` answer at once. */
@@ -258,7 +251,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       const within = timeoutIn('persisted', given)
       if (behind === undefined) return false
       const isStored = behind.stored()
-      await held(until(within, () => isClosed || isStored()))
+      await held(work.until(() => isClosed || isStored(), within))
       return isStored() && behind.isKept()
     },
     flush: async (given) => {
@@ -266,15 +259,15 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       // Before anything is sent: the flush does not wait for messages that a listener adds meanwhile.
       const isFlushed = isShared ? () => !work.hasWorkBefore(Infinity) : work.flushed()
       work.flush('flush')
-      const done = until(within, () => isClosed || isFlushed())
+      const done = work.until(() => isClosed || isFlushed(), within)
       await (work.waiting() === 0 ? done : held(done))
       return work.totals()
     },
     close: (given) => close(timeoutIn('close', given, CLOSE_TIMEOUT)),
     outcomes$: outcomes.values$,
-    refusals$: refusals.values$,
+    refusals$: life.refusals$,
     events$: life.events$,
-    dead: deadLetters(work, outbox, clock, life.isClosing),
+    dead: deadLetters(work, outbox, life.isClosing),
     stats: () => ({
       ...work.totals(),
       enabled,

@@ -8,7 +8,6 @@ import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type An
 /** Reads a body in chunks, never synchronously. The teardown runs once nothing more is wanted. */
 type StartReading = (observer: Observer<unknown>) => Cancel
 
-/** All request bodies that are being received. */
 export type BodyLimits = ReturnType<typeof bodyLimits>
 
 /** The bytes that an empty chunk counts: a broken stream could have any number of them. */
@@ -73,7 +72,6 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
           throw error
         }
       }),
-    /** Cuts all. */
     close: (): void => [...running].forEach((cut) => cut(closing)),
   }
 }

@@ -1,6 +1,6 @@
 /** The answer to a request, for both mounts. */
 import { isLeft, left, right, type Either } from '../core/either.ts'
-import { isRecord } from '../core/json.ts'
+import { isRecord, type Fields } from '../core/json.ts'
 import { show, type Refusal } from '../core/refusal.ts'
 import { allAccepted, closing, deletionAccepted, busy, reject } from './answers.ts'
 import { tooLong, tooManyUploads, withErrors, type Answer, type MessageErrors } from './answers.ts'
@@ -81,14 +81,10 @@ const refusalReason = (refusal: Refusal): string => {
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason
 }
 
-/** A refused message in an answer. */
 const messageError = (index: number, refusal: Refusal) => {
-  const id = isRecord(refusal.input) ? refusal.input['messageId'] : undefined
-  return {
-    index,
-    ...(typeof id === 'string' && id !== '' ? { messageId: id.slice(0, 256) } : {}),
-    reason: refusalReason(refusal),
-  }
+  const { messageId: id }: Fields = isRecord(refusal.input) ? refusal.input : {}
+  const named = typeof id === 'string' && id !== '' && { messageId: id.slice(0, 256) }
+  return { index, ...named, reason: refusalReason(refusal) }
 }
 
 /** Names every refused message, in order; ids and reasons only while there are bytes for them. */

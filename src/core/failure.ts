@@ -140,11 +140,9 @@ export interface ExpiredFailure {
 export type Failure = Refused | Retryable | AllFailed | NotAll | PartlyFailed | ExpiredFailure
 
 /** A final refusal. */
-export const refused = (reason: Refused['reason'], more: Omit<Refused, '_tag' | 'reason'> = {}): Refused => ({
-  _tag: 'Refused',
-  reason,
-  ...more,
-})
+export const refused = (reason: Refused['reason'], more: Omit<Refused, '_tag' | 'reason'> = {}): Refused => {
+  return { _tag: 'Refused', reason, ...more }
+}
 
 /** A failure that may pass. */
 export const retryable = (
@@ -166,10 +164,9 @@ export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: '
 export const notAll = (verdicts: ReadonlyArray<SinkVerdict>): NotAll => ({ _tag: 'NotAll', verdicts })
 
 /** The verdicts of a batch's members. */
-export const partlyFailed = (members: ReadonlyArray<Either<Failure, Receipt>>): PartlyFailed => ({
-  _tag: 'PartlyFailed',
-  members,
-})
+export const partlyFailed = (members: ReadonlyArray<Either<Failure, Receipt>>): PartlyFailed => {
+  return { _tag: 'PartlyFailed', members }
+}
 
 /** The retry policy gave up. */
 export const expired = (
@@ -188,7 +185,9 @@ export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
       return failure.verdicts.map(({ verdict }) => verdict)
     case 'PartlyFailed':
       return failure.members
-    default:
+    case 'Refused':
+    case 'Retryable':
+    case 'Expired':
       return []
   }
 }
@@ -235,7 +234,9 @@ const memberVerdict = (given: Verdict, at: number, count: number): Verdict => {
       if (isTaken) return right({ sink: all.map(({ sink }) => sink).join(' & ') })
       return left(startedIf(isStarted, notAll(all)))
     }
-    default:
+    case 'Refused':
+    case 'Retryable':
+    case 'Expired':
       return given
   }
 }
@@ -272,9 +273,8 @@ const hasSettled = (failure: Failure): boolean =>
  * not reach them (held back, no free connection, out of time). All other failures stay as they are.
  */
 export const carried = (lastFailure: Failure | undefined, failure: Failure): Failure => {
-  if (lastFailure === undefined || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
-    return failure
-  if (!hasSettled(lastFailure)) return failure
+  const isOfWhole = failure._tag === 'Refused' || failure._tag === 'Retryable'
+  if (lastFailure === undefined || !isOfWhole || !hasSettled(lastFailure)) return failure
   const openIn = (cause: Failure): Failure => (isRetryable(cause) ? carried(cause, failure) : cause)
   const open = (part: Verdict): Verdict => (isRight(part) ? part : left(openIn(part.left)))
   switch (lastFailure._tag) {

@@ -47,6 +47,15 @@ export const heap = <A>() => {
     place(at, key, sequence, item)
   }
 
+  const pop = (): A | undefined => {
+    const top = items[0]
+    const key = keys.pop() ?? 0
+    const sequence = order.pop() ?? 0
+    const item = items.pop()
+    if (keys.length > 0) siftDown(key, sequence, item)
+    return top
+  }
+
   return {
     size: (): number => keys.length,
     push: (key: number, item: A): void => siftUp(keys.length, key, pushed++, item),
@@ -55,13 +64,13 @@ export const heap = <A>() => {
     /** The item with the smallest key, left in; undefined when empty. */
     peek: (): A | undefined => items[0],
     /** The item with the smallest key, taken out; undefined when empty. */
-    pop: (): A | undefined => {
-      const top = items[0]
-      const key = keys.pop() ?? 0
-      const sequence = order.pop() ?? 0
-      const item = items.pop()
-      if (keys.length > 0) siftDown(key, sequence, item)
-      return top
+    pop,
+    /** Takes out the items with keys up to `until`, at most `max`. */
+    take: (until: number, max: number): A[] => {
+      const taken: A[] = []
+      for (let key = keys[0]; key !== undefined && key <= until && taken.length < max; key = keys[0])
+        taken.push(pop() as A) // One for each key.
+      return taken
     },
     /** Takes everything out, in no particular order. */
     drain: (): ReadonlyArray<A> => {

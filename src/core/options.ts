@@ -41,11 +41,9 @@ export type Decoded<S> = { readonly [K in Exclude<keyof S, MissingKeys<S>>]: Val
   readonly [K in MissingKeys<S>]?: Exclude<Value<S[K]>, undefined>
 }
 
-const decoder = <A>(name: string, validate: t.Validate<unknown, A>): Option<A> => ({
-  name,
-  validate,
-  decode: (value) => validate(value, [{ key: '', type: t.unknown }]),
-})
+const decoder = <A>(name: string, validate: t.Validate<unknown, A>): Option<A> => {
+  return { name, validate, decode: (value) => validate(value, [{ key: '', type: t.unknown }]) }
+}
 
 /** One step down. */
 const below = (context: t.Context, key: string): t.Context => [...context, { key, type: t.unknown }]
@@ -57,11 +55,9 @@ const belowArray = (context: t.Context, index: number): t.Context => [
   { key: String(index), type: t.unknown },
 ]
 
-const errorAt = (context: t.Context, message: string): t.ValidationError => ({
-  value: undefined,
-  context,
-  message,
-})
+const errorAt = (context: t.Context, message: string): t.ValidationError => {
+  return { value: undefined, context, message }
+}
 
 /**
  * An option with a check of its own: `read` answers the value (which may be another one, such as a Secret for

@@ -42,10 +42,10 @@ export const queue = <A>() => {
     },
     shift,
     peek: (): A | undefined => slots[head],
-    /** Takes everything out, oldest first. */
-    drain: (): ReadonlyArray<A> =>
+    /** Takes out the oldest, at most `max`. */
+    drain: (max = Infinity): ReadonlyArray<A> =>
       // As many items as were pushed.
-      Array.from({ length: count }, () => shift() as A),
+      Array.from({ length: Math.min(count, max) }, () => shift() as A),
   }
 }
 

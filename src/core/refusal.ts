@@ -79,25 +79,16 @@ const TAGS = new Set<unknown>(['Invalid', 'TooLarge', 'Full', 'Disabled', 'Close
 /** Whether a value at the end of a pipeline was refused, or costs its item because a function threw. */
 export const isRefusal = (each: unknown): each is Refusal | Threw => isRecord(each) && TAGS.has(each['_tag'])
 
-export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
-  _tag: 'Invalid',
-  faults,
-  input,
-})
-export const tooLarge = (input: unknown, limit: number, size: number, id: string | undefined): TooLarge => ({
-  _tag: 'TooLarge',
-  limit,
-  size,
-  id,
-  input,
-})
+export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => {
+  return { _tag: 'Invalid', faults, input }
+}
+export const tooLarge = (input: unknown, limit: number, size: number, id: string | undefined): TooLarge => {
+  return { _tag: 'TooLarge', limit, size, id, input }
+}
 /** For an outbox of your own: it has no room for `input`, by its `limit` in count or in bytes. */
-export const full = (input: unknown, bound: Full['bound'], limit: number): Full => ({
-  _tag: 'Full',
-  bound,
-  limit,
-  input,
-})
+export const full = (input: unknown, bound: Full['bound'], limit: number): Full => {
+  return { _tag: 'Full', bound, limit, input }
+}
 /** The bounds of a queue or a store. */
 export interface Bounds {
   readonly maxCount: number
@@ -112,12 +103,9 @@ export const fullIn = (input: unknown, count: number, bytes: number, { maxCount,
 
 export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input })
 export const notStored = (input: unknown, detail: string): NotStored => ({ _tag: 'NotStored', detail, input })
-export const threw = (input: unknown, operator: string, error: unknown): Threw => ({
-  _tag: 'Threw',
-  operator,
-  error,
-  input,
-})
+export const threw = (input: unknown, operator: string, error: unknown): Threw => {
+  return { _tag: 'Threw', operator, error, input }
+}
 export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
 
 /** Faults in a line: a small event may have a thousand, each with a long path. */

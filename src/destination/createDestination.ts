@@ -9,9 +9,8 @@ import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { lifecycle } from '../log/lifecycle.ts'
-import { callSafely } from '../log/listeners.ts'
 import type { Attempted, LogEvent } from '../log/logEvent.ts'
-import { LAST_ATTEMPT, closeRelay, until, type CloseResult } from '../outbox/close.ts'
+import { LAST_ATTEMPT, closeRelay, type CloseResult } from '../outbox/close.ts'
 import { deadLetters } from '../outbox/deadLetters.ts'
 import { inUse, type CorruptRecord, type OutboxStats } from '../outbox/outbox.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
@@ -39,7 +38,6 @@ export interface OpenDestination extends Omit<Destination, 'update'> {
   readonly addDeadLetter?: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
   /** The outbox, with the events that are on their way into it. */
   readonly occupancy: () => OutboxStats
-  /** The size of an event in the outbox. */
   readonly sizeOf: (payload: Payload<Event>) => number
   readonly isEnabled: () => boolean
 }
@@ -105,7 +103,6 @@ export const openDestination = (
   })
   const { now, onEvent, hears, hearsKeys, defectIn } = life
   const outcomes = life.stream<Outcome<Payload<Event>>>('outcomes$')
-  const refusals = life.stream<Refusal>('refusals$')
   const attempts = life.stream<Attempted>('attempts$')
 
   const onKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
@@ -166,16 +163,11 @@ export const openDestination = (
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     refusedCount++
     if (refusal._tag === 'Full') room.refused(occupancy().waiting)
-    callSafely(tellRefusal, refusal, constVoid)
-    return left(refusal)
-  }
-  const tellRefusal = (refusal: Refusal): void => {
-    onEvent({ _tag: 'NotAccepted', at: now(), from, refusal })
-    refusals.next(refusal)
+    return life.refuse(refusal)
   }
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
-    const result = await closeRelay(work, clock, within, timeout, stop)
+    const result = await closeRelay(work, within, timeout, stop)
     const quietly = (where: string, limit: number, task: () => Promise<void>): Promise<void> =>
       inTime(clock, limit, task).catch(defectIn(where))
     const closeSink = (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
@@ -232,10 +224,10 @@ export const openDestination = (
     sizeOf,
     ready: room.ready,
     outcomes$: outcomes.values$,
-    refusals$: refusals.values$,
+    refusals$: life.refusals$,
     attempts$: attempts.values$,
     events$: life.events$,
-    dead: deadLetters(work, outbox, clock, life.isClosing),
+    dead: deadLetters(work, outbox, life.isClosing),
     stats: () => ({
       ...work.totals(),
       enabled,
@@ -260,7 +252,7 @@ export const openDestination = (
     idle: async () => {
       const isIdle = (): boolean => (work.isOpen() && work.totals().waiting === 0) || work.isAborted()
       // More may be accepted in the turn in which the wait ends.
-      do await until(clock, work.changes$, Infinity, isIdle)
+      do await work.until(isIdle)
       while (!isIdle())
       return work.totals()
     },

@@ -87,11 +87,10 @@ export const eventEncoder = (
       if (typeof key === 'string' || typeof key === 'number') return String(key)
       ignoreRejection(key)
       if (isRecord(key)) throw new TypeError('orderBy must answer a text, not an object or a promise')
-      return undefined
     } catch (error) {
       defectIn('orderBy')(error)
-      return undefined
     }
+    return undefined
   }
 
   return (call, headers = NO_HEADERS) => {

@@ -17,7 +17,7 @@ type Block = [Address, number]
 const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
   blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
 
-const blocksOf = (...texts: ReadonlyArray<string>) => texts.map((text) => ipaddr.parseCIDR(text))
+const blocksOf = (texts: string) => texts.split(' ').map((text) => ipaddr.parseCIDR(text))
 
 const LAST_FOUR = [12, 13, 14, 15]
 const NAT64_PLACES = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR]
@@ -25,7 +25,7 @@ const NAT64_PLACES = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR]
 /** Transitions from IPv6 to IPv4, the bytes where the IPv4 address stands, and a mask for each. */
 const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>, number?]> = [
   // Mapped, compatible, translated, NAT64.
-  [blocksOf('::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96'), LAST_FOUR],
+  [blocksOf('::ffff:0:0/96 ::/96 ::ffff:0:0:0/96 64:ff9b::/96'), LAST_FOUR],
   // NAT64 with a local prefix (RFC 8215) of unknown length: the address has four places (RFC 6052).
   ...NAT64_PLACES.map((places) => [blocksOf('64:ff9b:1::/48'), places] as const),
   [blocksOf('2002::/16'), [2, 3, 4, 5]],
@@ -61,16 +61,14 @@ export type Egress = 'network' | 'public' | EgressRules
 export type Guard = ReturnType<typeof guardOf>
 
 /** Where clouds serve metadata, beside the link-local range. */
-const METADATA = blocksOf(
-  ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
+const METADATA = [
+  ...blocksOf('100.100.100.200/32 168.63.129.16/32 192.0.0.192/32'),
   // AWS, Google, Scaleway, Oracle, Akamai.
-  ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128', 'fd00:c1::/32', 'fd00:a9fe:a9fe::/48'],
-)
-
-const METADATA_NAMES: ReadonlyArray<string> = [
-  ...['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal'],
-  ...['metadata.tencentyun.com', 'metadata.platformequinix.com'],
+  ...blocksOf('fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128 fd00:c1::/32 fd00:a9fe:a9fe::/48'),
 ]
+
+const METADATA_NAMES = `metadata.google.internal metadata.goog instance-data.ec2.internal
+metadata.tencentyun.com metadata.platformequinix.com`.split(/\s/)
 
 const GLOBAL_IPV6 = blocksOf('2000::/3')
 
@@ -137,8 +135,7 @@ export const guardOf = (egress: Egress = 'network') => {
       return undefined
     },
     /** An address that a look-up of `host` found. */
-    address: (address: string, host: string) =>
-      allowedNames.has(plainHost(host)) ? undefined : check(address),
+    address: (ip: string, host: string) => (allowedNames.has(plainHost(host)) ? undefined : check(ip)),
   }
 }
 

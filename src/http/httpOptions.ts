@@ -48,10 +48,10 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const HEADER_VALUE = /^([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** These belong to the request itself. */
-const RESERVED: ReadonlySet<string> = new Set([
-  ...['connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'host', 'keep-alive'],
-  ...['transfer-encoding', 'upgrade', 'user-agent', 'x-signature'],
-])
+const RESERVED = new Set(
+  `connection content-encoding content-length content-type expect host keep-alive
+  transfer-encoding upgrade user-agent x-signature`.split(/\s+/),
+)
 
 /** The fault of a header name. Names in `taken` cannot be set either. */
 export const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
@@ -114,7 +114,6 @@ export const addedHeaders = (
       headers.push(name, value)
       continue
     }
-    // A wrong name may hold anything.
     const shown = HEADER_NAME.test(name) ? name : `[${String(Object.keys(added).indexOf(name))}]`
     leftOut(`the header ${shown} of a layer was left out: it ${String(fault)}`)
   }
@@ -124,8 +123,9 @@ export const addedHeaders = (
 /** A URL parser drops or changes these, so the text would not show which address is dialled. */
 const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 
-/** Characters of a URL, and of its host: the longest name that DNS has. */
-const [MAX_URL, MAX_HOST] = [8_000, 253]
+const MAX_URL = 8_000
+/** The longest name that DNS has. */
+const MAX_HOST = 253
 
 const CREDENTIALS = 'must not have a user name or a password, which logs show: give a static header instead'
 

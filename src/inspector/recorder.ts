@@ -135,10 +135,10 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const known = byId.get(id)
     if (known !== undefined) listOf(known).remove(known)
     const history = known ?? taken()
-    const { text, byteLength } = isRecord(item) ? item : {}
+    const { type, bytes } = outlineOf(item)
     history.id = (counts[ACCEPTED + place] ?? 0) > MAX_COPIES ? id : flat(id)
-    history.type = kindIn(text)
-    history.bytes = typeof byteLength === 'number' ? byteLength : 0
+    history.type = type
+    history.bytes = bytes
     history.at = at
     history.count = history.omitted = history.requests = 0
     history.state = 'Waiting'

@@ -2,8 +2,10 @@
 import { Observable, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscriber, Subscription } from 'rxjs'
 import { steady, type Clock } from '../core/clock.ts'
+import { constVoid, left, type Either } from '../core/either.ts'
 import { hasFunctions } from '../core/json.ts'
 import { serialQueue } from '../core/queue.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { callSafely, isListening, listeners, type Listening } from './listeners.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
 
@@ -86,6 +88,16 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     onEvent({ _tag: 'Defect', at: now(), from, where, error })
   const events = safeSubject<LogEvent>(defectIn(AT_EVENTS))
   const streams: Array<{ readonly complete: () => void }> = [events]
+  const stream = <T>(name: string) => {
+    const made = safeSubject<T>(defectIn(`a subscriber of ${name}`))
+    streams.push(made)
+    return made
+  }
+  const refusals = stream<Refusal>('refusals$')
+  const tellRefusal = (refusal: Refusal): void => {
+    onEvent({ _tag: 'NotAccepted', at: now(), from, refusal })
+    refusals.next(refusal)
+  }
 
   const shutDown = async (task: () => Promise<Closing>): Promise<Closing> => {
     // A turn later, so that a close inside a callback of the close gets the same promise.
@@ -107,10 +119,12 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     events$: events.values$,
     defectIn,
     /** A hot stream. It completes after the close. */
-    stream: <T>(name: string) => {
-      const stream = safeSubject<T>(defectIn(`a subscriber of ${name}`))
-      streams.push(stream)
-      return stream
+    stream,
+    refusals$: refusals.values$,
+    /** Tells a refusal, and answers it. Never throws: the stack of the caller may be near its end. */
+    refuse: (refusal: Refusal): Either<Refusal, never> => {
+      callSafely(tellRefusal, refusal, constVoid)
+      return left(refusal)
     },
     isClosing: (): boolean => closing !== undefined,
     /** Runs the task of the first call. All calls get its promise. */

@@ -219,23 +219,19 @@ const runRelay = <L, P, D>(
     })
     // `stop` may have a value at once: then the source is not subscribed.
     if (isStopped()) return
-    source
-      .pipe(
-        tap((each) => assertEither('deliver', each)),
-        takeUntil(stopped),
-      )
-      .subscribe({
-        next: (each) => {
-          const answer = answerOn(each)
-          if (isLeft(each)) {
-            answer?.end(each.left)
-            if (hears('NotAccepted') || hears('Skipped')) reportLeft(each.left)
-            subscriber.next(each.left)
-          } else offer(each.right, answer)
-        },
-        error: (error: unknown) => sourceEnded({ error }),
-        complete: () => sourceEnded('completed'),
-      })
+    const eithers = source.pipe(tap((each) => assertEither('deliver', each)))
+    eithers.pipe(takeUntil(stopped)).subscribe({
+      next: (each) => {
+        const answer = answerOn(each)
+        if (isLeft(each)) {
+          answer?.end(each.left)
+          if (hears('NotAccepted') || hears('Skipped')) reportLeft(each.left)
+          subscriber.next(each.left)
+        } else offer(each.right, answer)
+      },
+      error: (error: unknown) => sourceEnded({ error }),
+      complete: () => sourceEnded('completed'),
+    })
   })
 
 /**

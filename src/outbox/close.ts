@@ -1,6 +1,3 @@
-import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
-import { constVoid } from '../core/either.ts'
-import { scheduleSafely, type Clock } from '../core/clock.ts'
 import type { Totals } from '../core/outcome.ts'
 import type { Relay } from './relay.ts'
 
@@ -14,14 +11,6 @@ export interface CloseResult<A> {
 /** Milliseconds before the end of a close in which nothing starts, and after it for what still runs. */
 export const LAST_ATTEMPT = 500
 
-/** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
-export const until = (clock: Clock, changes$: Observable<void>, limit: number, isReached: () => boolean) => {
-  if (isReached()) return Promise.resolve(true)
-  const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), constVoid))
-  const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))
-  return firstValueFrom(reached$.pipe(map(() => true)), { defaultValue: false })
-}
-
 /**
  * Closes a relay: accepts nothing more, starts deliveries until shortly before `timeout` milliseconds are
  * over, cuts what still runs shortly after, and hands back the rest. Retry delays are not shortened: it
@@ -30,7 +19,6 @@ export const until = (clock: Clock, changes$: Observable<void>, limit: number, i
  */
 export const closeRelay = async <A, D>(
   relay: Relay<A, D>,
-  clock: Clock,
   timeout: number,
   storeTimeout: number,
   stopped: () => void,
@@ -39,18 +27,17 @@ export const closeRelay = async <A, D>(
   const starting = Math.max(0, timeout - LAST_ATTEMPT)
   const ending = LAST_ATTEMPT + Math.min(timeout, LAST_ATTEMPT)
   const stopAt = relay.now() + starting
-  const { changes$ } = relay
   const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
 
   relay.stopAccepting()
   if (starting === 0) relay.stopStarting()
   const isIdle = (): boolean => isWorkDone() && relay.running() === 0
-  await until(clock, changes$, starting, isWorkDone)
+  await relay.until(isWorkDone, starting)
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.
-  await until(clock, changes$, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)), isIdle)
+  await relay.until(isIdle, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)))
   relay.stopStarting()
   stopped()
-  await until(clock, changes$, isExit ? 0 : ending, relay.isSettled)
+  await relay.until(relay.isSettled, isExit ? 0 : ending)
   const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => relay.abort(resolve, storeTimeout))
   return { totals: relay.totals(), abandoned }
 }

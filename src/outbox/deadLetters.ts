@@ -1,6 +1,4 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Clock } from '../core/clock.ts'
-import { until } from './close.ts'
 import type { DeadLetter, DeadPage, EndedDeadLetter, Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
 
@@ -22,11 +20,10 @@ const all = (): boolean => true
 export const deadLetters = <A, D>(
   work: Relay<A, D>,
   outbox: Outbox<A>,
-  clock: Clock,
   isClosing: () => boolean,
 ): OwnDeadLetters<A> => {
   const whenOpen = async <T>(none: T, ask: () => Awaitable<T>): Promise<T> => {
-    await until(clock, work.changes$, Infinity, () => work.isOpen() || isClosing())
+    await work.until(() => work.isOpen() || isClosing())
     return isClosing() ? none : ask()
   }
   return {

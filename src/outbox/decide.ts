@@ -1,10 +1,6 @@
-/**
- * What becomes of an entry: the one place where a verdict turns into an outcome or a retry.
- *
- * @module
- */
+/** What becomes of an entry: the one place where a verdict turns into an outcome or a retry. @module */
 import type { Random } from '../core/clock.ts'
-import { closedIn, expired, wasStarted, type Failure, type Receipt, type Verdict } from '../core/failure.ts'
+import { expired, wasStarted, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step, type Wait } from '../policy/step.ts'
@@ -41,18 +37,6 @@ export const decide = <A>(
   if (isUnstarted) return { entry, wait: next, attempts: 0 }
   const again = { id, item, firstAttemptAt, progress: { ...next.progress, ...kept } }
   return { entry: again, wait: next, attempts: next.progress.attempts }
-}
-
-/** Reports a sink that was closed while items wait for it, once. Another process may deliver them. */
-export const closedReporter = (report: (error: Error) => void): ((failure: Failure) => void) => {
-  const told = new Set<string>()
-  return (failure) => {
-    for (const what of closedIn(failure)) {
-      if (told.has(what)) continue
-      told.add(what)
-      report(new Error(`${what}, and items wait for it: close it after its pipelines`))
-    }
-  }
 }
 
 /** The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. */

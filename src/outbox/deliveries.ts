@@ -6,7 +6,7 @@
 import type { Observer } from 'rxjs'
 import { constVoid, isLeft, left, type Left } from '../core/either.ts'
 import { type Random, steady } from '../core/clock.ts'
-import { earliestRetry, isOfSinks, lengthsOf, memberVerdicts } from '../core/failure.ts'
+import { closedIn, earliestRetry, isOfSinks, lengthsOf, memberVerdicts } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
@@ -17,10 +17,9 @@ import type { Wait } from '../policy/step.ts'
 import { isReporting, nothingToCancel, subscribeTo, tellsCuts } from '../sink/layer.ts'
 import { CANCELLED, tellAttempt } from '../sink/observe.ts'
 import { newShared, onlyAttempt, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
-import { closedReporter, decide, deliveredEnd } from './decide.ts'
+import { decide, deliveredEnd } from './decide.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { Ack, Entry, Nack } from './outbox.ts'
-import type { Write } from './storeWrites.ts'
 import type { Moment, Shape } from './take.ts'
 
 type Changed = 'now' | 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil' | 'orderedUntil'
@@ -32,6 +31,11 @@ export interface SendOptions<A, D> extends Pick<LedgerOptions<A>, 'clock' | 'nam
   readonly shape: Shape<A, D>
   readonly retry: RetryPolicy
   readonly random: Random
+}
+
+interface Results<A> {
+  readonly ack: (list: ReadonlyArray<Ack<A>>) => void
+  readonly nack: (list: ReadonlyArray<Nack<A>>) => void
 }
 
 /** What becomes of deliveries, each in the own context. */
@@ -90,14 +94,14 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
 
 /**
  * @param own everything that a sink calls runs in this context
- * @param save stores results, and repeats that until the store has them
+ * @param results store ends and retries, and repeat that until the store has them
  * @param ended nothing of a delivery runs any more, and no other one does if a delivery is no batch
  */
 export const deliveries = <A, D>(
   options: SendOptions<A, D>,
   own: OwnContext,
   at: Changing,
-  save: (write: Write<A>) => void,
+  results: Results<A>,
   ended: () => void,
 ) => {
   const { sink, shape, retry, clock, random, name: from = 'deliver' } = options
@@ -111,7 +115,15 @@ export const deliveries = <A, D>(
   // A linked list: a Set keeps finished deliveries until a full garbage collection (92 µs an event, not 65).
   const running = linkedList<Delivery<A, D>>()
   const defect = (where: string, error: unknown) => log({ _tag: 'Defect', at: now(), from, where, error })
-  const reportClosed = closedReporter((error) => defect('a closed sink', error))
+  const closedSinks = new Set<string>()
+  /** Reports a sink that was closed while items wait for it, once. Another process may deliver them. */
+  const reportClosed = (failure: Failure): void => {
+    for (const what of closedIn(failure)) {
+      if (closedSinks.has(what)) continue
+      closedSinks.add(what)
+      defect('a closed sink', new Error(`${what}, and items wait for it: close it after its pipelines`))
+    }
+  }
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
   const reportIfHeard = (delivery: Delivery<A, D>): Listener | undefined => {
     if (!(hears('Attempted') || hears('UrlSkipped') || hears('Held') || hears('Defect'))) return undefined
@@ -156,7 +168,7 @@ export const deliveries = <A, D>(
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
     if (isLeft(verdict)) settleFailed(delivery, verdict, time)
-    else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
+    else results.ack(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
 
   const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>, time: number): void => {
@@ -195,13 +207,13 @@ export const deliveries = <A, D>(
       attempts = Math.max(attempts, next.attempts)
       if (wait === undefined || next.wait.due > wait.due) wait = next.wait
     }
-    if (acks.length > 0) save(acks)
+    if (acks.length > 0) results.ack(acks)
     if (wait === undefined) return
     const { due, delay, because, progress } = wait
     at.orderedUntil = Math.max(at.orderedUntil, due)
     log({ _tag: 'Waiting', at: time, from, item, attempts, failure: progress.lastFailure, delay, because })
     // Those that failed by one verdict are tried again together.
-    save(members === undefined ? again.map(({ entry }) => ({ entry, due })) : again)
+    results.nack(members === undefined ? again.map(({ entry }) => ({ entry, due })) : again)
   }
 
   const finish = (delivery: Delivery<A, D>): void => {

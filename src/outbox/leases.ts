@@ -1,8 +1,4 @@
-/**
- * Leased entries without a delivery, and the number of entries that the store may have.
- *
- * @module
- */
+/** Leased entries without a delivery, and the number of entries that the store may have. @module */
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { isRight, left } from '../core/either.ts'
 import { isFinal, partsOf, show, type Verdict } from '../core/failure.ts'
@@ -92,13 +88,14 @@ export const startOf = <A>(
   outbox: Outbox<A>,
   sizeOf: (item: A) => number,
   isFull: () => boolean,
-  { now, storeFailed }: Ledger<A>,
+  now: () => number,
+  askFailed: (error: unknown) => void,
 ) => {
   const dueIn = (retriesOnly: boolean) => (): number => {
     try {
       return outbox.nextDue(retriesOnly) ?? Infinity
     } catch (error) {
-      storeFailed(error)
+      askFailed(error)
       return now() + STORE_RETRY_DELAY
     }
   }
@@ -195,7 +192,6 @@ export const leases = <A>(
       book.left(recalled.length)
       return recalled
     },
-    /** Takes out all entries that are in no delivery. */
     drain: (): ReadonlyArray<Entry<A>> => [...at.retries.drain(), ...at.fresh.drain()],
   }
 }

@@ -187,7 +187,6 @@ export const ledger = <A>(
       early--
       if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), from, item })
     },
-    /** Dead letters wait again. */
     redriven: (ids: ReadonlyArray<string>): void => {
       const known = Math.min(early, ids.length)
       early -= known

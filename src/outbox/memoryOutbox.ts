@@ -1,9 +1,4 @@
-/**
- * The outbox in memory: fast, bounded, gone with the process.
- *
- * @module
- */
-
+/** The outbox in memory: fast, bounded, gone with the process. @module */
 import { isRight, left, right, type Either } from '../core/either.ts'
 import { fullIn, type Full } from '../core/refusal.ts'
 import { steady, systemClock, type Clock } from '../core/clock.ts'
@@ -125,13 +120,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     keeps: () => false,
     enqueue: (items) => items.map(add),
     lease: (now, limits) => {
-      const leased: Array<Entry<A>> = []
-      const maxRetries = Math.min(limits.count, limits.retries)
-      while (leased.length < maxRetries && (retries.peekKey() ?? Infinity) <= now) {
-        const entry = retries.pop()
-        if (entry === undefined) break
-        leased.push(entry)
-      }
+      const leased = retries.take(now, Math.min(limits.count, limits.retries))
       while (leased.length < limits.count && limits.retriesOnly !== true) {
         const entry = nextFresh()
         if (entry === undefined) break

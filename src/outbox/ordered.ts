@@ -1,4 +1,5 @@
 import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
+import { constVoid } from '../core/either.ts'
 import { queue, type Queue } from '../core/queue.ts'
 import { abandonedOf, type Entry, type Outbox } from './outbox.ts'
 
@@ -102,12 +103,7 @@ export const ordered = <A>(
           if (entry.progress === undefined && !retriesOnly) ready.push(entry)
           else leased.push(entry)
         if (limits.count > 0 && entries.length === limits.count && missing() > 0) return leaseMore()
-        while (!retriesOnly && leased.length < count) {
-          const next = ready.shift()
-          if (next === undefined) break
-          leased.push(next)
-        }
-        return leased
+        return retriesOnly ? leased : [...leased, ...ready.drain(count - leased.length)]
       }
       const answer = limits.count > 0 ? outbox.lease(now, limits) : []
       return isPromiseLike(answer) ? answer.then(use) : use(answer)
@@ -120,11 +116,7 @@ export const ordered = <A>(
     const behindOthers = [...lines.values()].flatMap((line) => line.behind.drain())
     const held = [...ready.drain(), ...behindOthers].filter((entry) => !outbox.keeps(entry))
     const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
-    whenAnswered(
-      () => outbox.ack(ended),
-      () => undefined,
-      failed,
-    )
+    whenAnswered(() => outbox.ack(ended), constVoid, failed)
     const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
     const all = [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
     lines.clear()

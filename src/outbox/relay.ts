@@ -13,7 +13,7 @@
 import { Subject } from 'rxjs'
 import { isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { alarm, isTurnOver, nextTurn } from '../core/clock.ts'
+import { alarm, isTurnOver, nextTurn, until } from '../core/clock.ts'
 import { refused, type Failure } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
 import { onceSoon, ownContext } from '../core/ownContext.ts'
@@ -24,8 +24,8 @@ import { deliveries, type SendOptions } from './deliveries.ts'
 import { UNKNOWN, leases, startOf } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
 import { STORE_RETRY_DELAY, opening, storeLimit, type StoreLimit } from './storeLimit.ts'
-import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
-import { isAcks, storeWrites, type Write } from './storeWrites.ts'
+import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Nack, type Outbox } from './outbox.ts'
+import { storeWrites } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
 
 export interface RelayOptions<A, D = A> extends LedgerOptions<A>, SendOptions<A, D> {
@@ -64,13 +64,21 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const book = ledger<A>(outbox, own, options, changed)
   const { now, storeFailed } = book
-  const at = startOf(outbox, sizeOf, isFull, book)
+  const at = startOf(outbox, sizeOf, isFull, now, (error) => askFailed(error))
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
-  const opened = (): void => {
+  /** The task with which a pass goes on. */
+  const goOn =
+    <T extends unknown[]>(task: (...given: T) => void) =>
+    (...given: T): void => {
+      pass = 'none'
+      task(...given)
+      changed()
+    }
+  const opened = goOn(() => {
     book.opened()
     storeChanged()
-  }
-  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(goOn, opened), storeFailed)
+  })
+  const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(opened), storeFailed)
   /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
   let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
   /** A change to report after the pass: `flush`, `idle` and `close` wait for it. */
@@ -80,31 +88,34 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
-  const settled = (write: Write<A>, isStored: boolean): void => {
-    if (isAcks(write)) {
-      // A durable outbox hands the entries out again. For another one this is the last chance to report them.
-      book.end(isStored ? write : write.filter(({ entry }) => isLost(entry)))
-    } else if (!isStored) {
-      book.left(-write.length)
-      for (const { entry } of write) at.retries.push(entry)
-    }
-    poll()
-  }
-  const writes = storeWrites(outbox, own, clock, limit, settled, storeFailed)
-  const { unsaved } = writes
-  const save = (write: Write<A>): void => {
-    if (!isAcks(write)) book.left(write.length)
-    writes.save(write)
-    if (unsaved.items > 0) poll()
+  const writes = storeWrites(outbox, own, clock, limit, storeFailed, () => poll())
+  const acks = writes.listsOf<Ack<A>>(
+    (list) => outbox.ack(list),
+    // A durable outbox hands the entries out again. For another one this is the last chance to report them.
+    (list, isStored) => book.end(isStored ? list : list.filter(({ entry }) => isLost(entry))),
+  )
+  const nacks = writes.listsOf<Nack<A>>(
+    (list) => outbox.nack(list),
+    (list, isStored) => {
+      if (isStored) return
+      book.left(-list.length)
+      for (const { entry } of list) at.retries.push(entry)
+    },
+  )
+  const isUnsaved = (): boolean => acks.unsaved + nacks.unsaved > 0
+  const ack = acks.save
+  const nack = (list: ReadonlyArray<Nack<A>>): void => {
+    book.left(list.length)
+    nacks.save(list)
   }
 
-  const sending = deliveries<A, D>(options, own, at, save, () => poll())
+  const sending = deliveries<A, D>(options, own, at, { ack, nack }, () => poll())
   const held = leases(outbox, at, shape, book, isItem)
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
     const late = lateEnd(entry, at.now, window)
-    if (late !== undefined) save([late])
+    if (late !== undefined) ack([late])
     return late !== undefined
   }
   const startNext = ({ from, count, bytes, closedBy }: Start): void => {
@@ -122,13 +133,15 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     }
   }
 
-  const hold = (entries: ReadonlyArray<Entry<A>>): void => {
-    for (const entry of held.hold(entries))
-      save([{ entry, outcome: Outcome.rejected(entry.item, 0, NO_ITEM) }])
+  const hold = (found: ReadonlyArray<Entry<A>>): void => {
+    for (const entry of held.hold(found)) ack([{ entry, outcome: Outcome.rejected(entry.item, 0, NO_ITEM) }])
   }
-  const leaseFailed = (error: unknown): void => {
-    storeFailed(error)
+  const askLater = (): void => {
     if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
+  }
+  const askFailed = (error: unknown): void => {
+    storeFailed(error)
+    askLater()
   }
   /** Used for a late answer too: its entries are leased, and nothing else would deliver them. */
   const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
@@ -136,14 +149,14 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     try {
       hold(entries)
     } catch (error) {
-      leaseFailed(error)
+      askFailed(error)
     }
     runPass()
   }
 
   const next = (): Next => {
-    at.behind = Math.max(0, unsaved.items - maxUnsaved)
-    at.nacking = unsaved.nacks
+    at.behind = Math.max(0, acks.unsaved + nacks.unsaved - maxUnsaved)
+    at.nacking = nacks.unsaved
     return take(at)
   }
   const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
@@ -164,23 +177,15 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
           hold(answer)
           continue
         }
-        limit.inTime(answer, leaseAnswered).then(
-          (entries) => goOn(() => leaseAnswered(entries)),
-          (error: unknown) => goOn(() => leaseFailed(error)),
-        )
+        limit.inTime(answer, leaseAnswered).then(goOn(leaseAnswered), goOn(askFailed))
         return 'leases'
       }
       startNext(todo)
       if (isSynchronous || ++started % 4 !== 0 || !isTurnOver(clock)) continue
-      nextTurn(() => goOn(poll))
+      nextTurn(goOn(poll))
       return 'rests'
     }
     return 'none'
-  }
-  const goOn = (task: () => void): void => {
-    pass = 'none'
-    task()
-    changed()
   }
   const runPass = (): void => {
     if (pass === 'none') {
@@ -189,39 +194,33 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         pass = run()
       } catch (error) {
         pass = 'none'
-        leaseFailed(error)
+        askFailed(error)
       }
     }
     if (pass === 'runs' || !hasNews) return
     hasNews = false
     changed()
   }
-  /** Starts what may start. A pass that runs looks again by itself. */
-  const look = (): void => {
+  /** Starts what may start, in the own context. A pass that runs looks again by itself. */
+  const poll = (): void => {
+    hasNews = true
     at.mayLease = at.mayLeaseRetries = true
     runPass()
   }
-  /** In the own context, which deliveries, timers and answers of the store keep. */
-  const poll = (): void => {
-    hasNews = true
-    look()
-  }
   const pollNow = (): void => own(poll)
   const pollSoon = isSynchronous ? pollNow : onceSoon(own, poll)
-  // That an item starts is no change.
-  const lookSoon = isSynchronous ? (): void => own(look) : pollSoon
   /** The store may have more new entries than are known. */
-  const lookAgain = (): void => {
+  const pollAnew = (): void => {
     at.unleased = UNKNOWN
     pollSoon()
   }
   const storeChanged = (): void => {
-    lookAgain()
+    pollAnew()
     options.storeChanged?.()
   }
   const timer = alarm(clock, pollNow, book.defectIn('clock'))
-  const lookLater = alarm(clock, storeChanged, book.defectIn('clock'))
-  const unwatch = outbox.watch?.(() => lookLater.set(now()))
+  const changedLater = alarm(clock, storeChanged, book.defectIn('clock'))
+  const unwatch = outbox.watch?.(() => changedLater.set(now()))
 
   /** Uses the answer to a call that adds items. Items that are leased before it count with the answer. */
   const whenStored = async <T, B>(answer: PromiseLike<T>, use: (answer: T) => B, adds = 1): Promise<B> => {
@@ -229,7 +228,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     try {
       return use(await limit.inTime(answer, pollSoon, storeFailed))
     } catch (error) {
-      if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
+      askLater()
       throw error
     } finally {
       book.answered(adds)
@@ -243,11 +242,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     if (isBatch && isStoring === undefined) held.added(item)
     book.accepted(item, answer.right.id)
     use?.(answer.right)
-    lookSoon()
+    pollSoon()
     return answer
   }
 
-  const isStoreBusy = () => pass !== 'none' || book.isAsked() || unsaved.items > 0 || isStoring?.() === true
+  const isStoreBusy = () => pass !== 'none' || book.isAsked() || isUnsaved() || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
@@ -264,7 +263,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const { cut, queued } = sending.cancelAll()
     // A restart goes on with the deadline of an attempt that was cut.
     for (const [entry, due] of cut)
-      if (!isLost(entry)) save([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
+      if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
     /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
     const handBack = (): void => {
@@ -278,7 +277,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         book.end(unfinished)
         book.afterReports(() => {
           state = 'aborted'
-          lookLater.set(Infinity)
+          changedLater.set(Infinity)
           unwatch?.()
           done(unfinished.map(({ entry }) => entry.item))
           changed()
@@ -321,7 +320,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       book.drop(outcome, entry)
       return true
     },
-    /** Accepts an item and drops it at once. */
     dropNewest: (item: A): void => {
       book.accepted(item)
       book.drop(Outcome.dropped(item, 0, 'dropNewest'))
@@ -330,11 +328,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     isReportingDrop: book.isReportingDrop,
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
     recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
-    /** The outbox stored an entry under another id. */
     renamed: book.renamed,
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
-    /** Asks the outbox again. */
     poll: pollNow,
     changed,
     /** Delivers waiting entries, also in batches that are not full. */
@@ -363,22 +359,21 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (isShared && instant === Infinity && outbox.stats().waiting > 0) return true
       at.now = now()
       const todo = next()
-      if (todo.do !== 'wait') return true
-      // A store that failed when it was asked for the next time is asked again.
-      if (todo.until < instant) timer.set(todo.until)
-      return todo.until < instant
+      return todo.do !== 'wait' || todo.until < instant
     },
     /** Whether no delivery runs and the store has all results. */
-    isSettled: (): boolean => at.running === 0 && unsaved.items === 0,
+    isSettled: (): boolean => at.running === 0 && !isUnsaved(),
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,
     changes$: changes.asObservable(),
+    /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
+    until: (isReached: () => boolean, limit = Infinity) => until(clock, changes, limit, isReached),
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
       const redriven = (ids: ReadonlyArray<string>): number => {
         book.redriven(ids)
-        lookAgain()
+        pollAnew()
         return ids.length
       }
       const answer = whenOpen(() => outbox.dead.redrive(matches))

@@ -3,95 +3,101 @@ import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.t
 import { isMachine, nextTurn, scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { nothingToCancel } from '../sink/layer.ts'
-import type { Ack, Entry, Nack, Outbox } from './outbox.ts'
+import type { Ack, Entry, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 
-/** Results of one kind, which the store gets as one list. */
-export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>
+/** A list that the store did not take. */
+interface Failed {
+  readonly attempt: (stored: () => void) => void
+  readonly giveUp: () => void
+}
 
-export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
-  write[0] !== undefined && 'outcome' in write[0]
-
-/**
- * Results that must reach the store. `settled` gets each list once: when the store has it, or with
- * `isStored` false when it is given up; then the store may or may not have it.
- */
+/** Results that must reach the store: each list is repeated until it is there, or is given up. */
 export const storeWrites = <A>(
-  outbox: Outbox<A>,
+  outbox: Pick<Outbox<A>, 'ack' | 'takeRemaining'>,
   own: OwnContext,
   clock: Clock,
   limit: StoreLimit,
-  settled: (write: Write<A>, isStored: boolean) => void,
   failed: (error: unknown) => void,
+  changed: () => void,
 ) => {
-  /** Results that are not settled, and those of nacks among them. */
-  const unsaved = { items: 0, nacks: 0 }
-  /** Results of this turn for a store that does not answer at once: one list of each kind for all of them. */
-  const acks: Array<Ack<A>> = []
-  const nacks: Array<Nack<A>> = []
   let isSlow = false
-  const toRepeat: Array<Write<A>> = []
+  const toRepeat: Failed[] = []
   let cancelTimer: Cancel | undefined
   let mayRepeat = true
 
-  const settle = (write: Write<A>, isStored: boolean): void => {
-    unsaved.items -= write.length
-    if (!isAcks(write)) unsaved.nacks -= write.length
-    settled(write, isStored)
-  }
-  const giveUp = (): void => toRepeat.splice(0).forEach((write) => settle(write, false))
+  const giveUp = (): void => toRepeat.splice(0).forEach((list) => list.giveUp())
   /** The first lists, not repeated in this round: a few of them find out whether the store is back. */
   let untried = 0
   const repeatSome = (count: number): void => {
     const some = toRepeat.splice(0, Math.min(count, untried))
     untried -= some.length
-    for (const write of some) attempt(write, () => repeatSome(Infinity))
+    for (const list of some) list.attempt(() => repeatSome(Infinity))
   }
   const repeat = (): void => {
     cancelTimer = undefined
     untried = toRepeat.length
     repeatSome(4)
   }
-
   const limited = <T>(answer: Awaitable<T>) => (isPromiseLike(answer) ? limit.inTime(answer) : answer)
-  const attempt = (write: Write<A>, stored = constVoid): void => {
-    const writeFailed = (error: unknown): void => {
-      failed(error)
-      // In halves: a result that the store never takes is alone after some repeats.
-      const half = Math.ceil(write.length / 2)
-      toRepeat.push(write.slice(0, half))
-      if (half < write.length) toRepeat.push(write.slice(half))
-      if (!mayRepeat) giveUp()
-      else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
-    }
-    const ask = (): Awaitable<void> => {
-      const answer = limited(isAcks(write) ? outbox.ack(write) : outbox.nack(write))
-      isSlow = isPromiseLike(answer)
-      return answer
-    }
-    const written = (): void => {
-      settle(write, true)
-      stored()
-    }
-    whenAnswered(ask, written, writeFailed)
-  }
-  const attemptAll = (): void => {
-    if (acks.length > 0) attempt(acks.splice(0))
-    if (nacks.length > 0) attempt(nacks.splice(0))
-  }
-  // Sockets answer in microtasks of their own, but in one turn. A virtual clock waits for no turn.
-  const attemptSoon = onceSoon(own, attemptAll, isMachine(clock) ? nextTurn : undefined)
 
   return {
-    unsaved,
-    /** Writes results, and repeats that every second until the store confirms them. */
-    save: (write: Write<A>): void => {
-      unsaved.items += write.length
-      if (!isAcks(write)) unsaved.nacks += write.length
-      if (!isSlow) return attempt(write)
-      if (isAcks(write)) for (const ack of write) acks.push(ack)
-      else for (const nack of write) nacks.push(nack)
-      attemptSoon()
+    /**
+     * Acks, or nacks. `settled` gets each list once: when the store has it, or with `isStored` false when it
+     * is given up; then the store may or may not have it.
+     */
+    listsOf: <R>(
+      put: (list: ReadonlyArray<R>) => Awaitable<void>,
+      settled: (list: ReadonlyArray<R>, isStored: boolean) => void,
+    ) => {
+      /** Results of this turn for a store that does not answer at once: one list for all of them. */
+      const turn: R[] = []
+
+      const settle = (list: ReadonlyArray<R>, isStored: boolean): void => {
+        lists.unsaved -= list.length
+        settled(list, isStored)
+        changed()
+      }
+      const attempt = (list: ReadonlyArray<R>, stored = constVoid): void => {
+        const repeatLater = (part: ReadonlyArray<R>): void =>
+          void toRepeat.push({ attempt: (done) => attempt(part, done), giveUp: () => settle(part, false) })
+        const writeFailed = (error: unknown): void => {
+          failed(error)
+          // In halves: a result that the store never takes is alone after some repeats.
+          const half = Math.ceil(list.length / 2)
+          repeatLater(list.slice(0, half))
+          if (half < list.length) repeatLater(list.slice(half))
+          if (!mayRepeat) giveUp()
+          else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
+        }
+        const ask = (): Awaitable<void> => {
+          const answer = limited(put(list))
+          isSlow = isPromiseLike(answer)
+          return answer
+        }
+        const written = (): void => {
+          settle(list, true)
+          stored()
+        }
+        whenAnswered(ask, written, writeFailed)
+      }
+      // Sockets answer in microtasks of their own, but in one turn. A virtual clock waits for no turn.
+      const wait = isMachine(clock) ? nextTurn : undefined
+      const attemptSoon = onceSoon(own, () => attempt(turn.splice(0)), wait)
+
+      const lists = {
+        /** Results that are not settled. */
+        unsaved: 0,
+        save: (list: ReadonlyArray<R>): void => {
+          lists.unsaved += list.length
+          if (isSlow) {
+            for (const result of list) turn.push(result)
+            attemptSoon()
+          } else attempt(list)
+          if (lists.unsaved > 0) changed()
+        },
+      }
+      return lists
     },
     /** Gives up lists that fail from now on, and after `timeout` ms all open calls, unless cancelled. */
     stopRetrying: (timeout: number): Cancel => {

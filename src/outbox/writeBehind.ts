@@ -13,7 +13,7 @@ import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
-import { newEntry, type Entry, type Outbox } from './outbox.ts'
+import { newEntry, type Ack, type Entry, type Nack, type Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 
@@ -138,6 +138,11 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     return whenDone(stored.length > 0 ? write(stored) : undefined, () => mine.forEach(inMemory))
   }
 
+  const waitAgain = ({ entry, due }: Nack<A>): void => retries.push(due, entry)
+  const leave = ({ entry }: Ack<A>): void => {
+    if (lent.delete(entry.id)) bytes -= sizeOf(entry.item)
+  }
+
   const outbox: Outbox<A> = {
     ...(store.opened && { opened: store.opened.bind(store) }),
     ...(store.addDeadLetter && { addDeadLetter: store.addDeadLetter.bind(store) }),
@@ -159,19 +164,12 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       const use = (stored: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
         noteStored(stored)
         if (pause === undefined && retries.size() === 0) return stored
-        const all = [...stored]
         const maxRetries = Math.min(limits.count, limits.retries)
-        while (all.length < maxRetries && (retries.peekKey() ?? Infinity) <= now) {
-          const entry = retries.pop()
-          if (entry !== undefined) all.push(entry)
-        }
-        while (all.length < limits.count && pause !== undefined && limits.retriesOnly !== true) {
-          const entry = arriving.shift()
-          if (entry === undefined) break
-          lent.set(entry.id, entry)
-          all.push(entry)
-        }
-        return all
+        const all = [...stored, ...retries.take(now, maxRetries - stored.length)]
+        if (pause === undefined || limits.retriesOnly === true) return all
+        const fresh = arriving.drain(limits.count - all.length)
+        for (const entry of fresh) lent.set(entry.id, entry)
+        return [...all, ...fresh]
       }
       const lost = (error: unknown): ReadonlyArray<Entry<A>> => {
         if (pause === undefined && retries.size() === 0) throw error
@@ -185,20 +183,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         return lost(error)
       }
     },
-    nack: (list) =>
-      split(
-        list,
-        (stored) => store.nack(stored),
-        ({ entry, due }) => retries.push(due, entry),
-      ),
-    ack: (list) =>
-      split(
-        list,
-        (stored) => store.ack(stored),
-        ({ entry }) => {
-          if (lent.delete(entry.id)) bytes -= sizeOf(entry.item)
-        },
-      ),
+    nack: (list) => split(list, (stored) => store.nack(stored), waitAgain),
+    ack: (list) => split(list, (stored) => store.ack(stored), leave),
     takeRemaining: () => {
       isClosed = true
       pause?.()

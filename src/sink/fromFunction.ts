@@ -187,6 +187,9 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     throw new UnfitAnswer(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
 
+  const release = async (within: number): Promise<void> => {
+    await close?.({ timeout: within })
+  }
   let closing: Promise<void> | undefined
   const made = makeSink<A>(
     name,
@@ -194,7 +197,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       const context = new Context(attempt)
       let settled = false
 
-      const settle = (judge: (value: unknown, attempt: Attempt) => Verdict, value: unknown): void => {
+      const settle = (judge: (value: unknown, attempt: Attempt) => Verdict) => (value: unknown) => {
         settled = true
         let verdict: Verdict
         try {
@@ -212,21 +215,12 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         const asked = handler(item, context)
         return typeof asked === 'function' ? asked() : asked
       }
-      whenAnswered(
-        ask,
-        (value) => settle(verdictOf, value),
-        (error) => settle(failed, error),
-      )
+      whenAnswered(ask, settle(verdictOf), settle(failed))
       return () => {
         if (!settled) context.abort()
       }
     },
-    (within) => {
-      closing ??= (async () => {
-        await close?.({ timeout: within })
-      })()
-      return closing
-    },
+    (within) => (closing ??= release(within)),
   )
   return timeout === Infinity ? made : withTimeout({ timeout })(made)
 }

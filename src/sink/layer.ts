@@ -6,6 +6,7 @@
  */
 
 import { Observable, type Observer } from 'rxjs'
+import { constVoid } from '../core/either.ts'
 import { perClock, steady, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { isVerdict, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
@@ -157,11 +158,7 @@ export const makeSink = <A>(
     name,
     deliver,
     // A sink has no listener: a wrong timeout is ignored.
-    close: async (options) =>
-      close(
-        timeoutOf(options, CLOSE_TIMEOUT, () => undefined),
-        options?.clock ?? systemClock,
-      ),
+    close: async (given) => close(timeoutOf(given, CLOSE_TIMEOUT, constVoid), given?.clock ?? systemClock),
   }
 }
 

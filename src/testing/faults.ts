@@ -94,11 +94,10 @@ export const faultOption: Option<Misbehaviour> = option('a fault', (value) => {
 
 /** Checks a script. A function is asked later. */
 export const scriptOption = <S>(): Option<S> =>
-  option('a script', (value) => {
-    const checked =
-      typeof value === 'function' || decodeOptions(list('faults', 0, Infinity, faultOption), value)
+  option('a script', (it) => {
+    const checked = typeof it === 'function' || decodeOptions(list('faults', 0, Infinity, faultOption), it)
     // A function's type is the caller's word.
-    return checked === true || !isLeft(checked) ? right(value as S) : checked
+    return checked === true || !isLeft(checked) ? right(it as S) : checked
   })
 
 export const REFUSAL_MS = 50

@@ -192,8 +192,7 @@ export const loopbackReceiver = async (
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     const play = (): void => take(request, response, Buffer.concat(chunks))
-    const fail = (error: unknown) =>
-      void response.writeHead(500).end(`the script failed: ${messageOf(error)}`)
+    const fail = (why: unknown) => void response.writeHead(500).end(`the script failed: ${messageOf(why)}`)
     request.on('end', () => whenAnswered(play, constVoid, fail))
     // A request that breaks off was not received.
     request.on('error', () => undefined)

@@ -127,8 +127,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
   }
 
   const waiting = (): ReadonlyArray<PendingTimer> => {
-    const all: Timer[] = []
-    for (let timer = timers.pop(); timer !== undefined; timer = timers.pop()) all.push(timer)
+    const all = timers.take(Infinity, Infinity)
     for (const timer of all) timers.push(timer.key, timer)
     return all.flatMap(({ name, due, task }) => (task === undefined ? [] : { name, due }))
   }

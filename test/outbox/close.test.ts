@@ -30,7 +30,7 @@ describe('closeRelay', () => {
     void work.offer('a')
     const close = (timeout: number): { result: unknown; at: number } => {
       const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
-      const closed = closeRelay(work, clock, timeout, 5_000, () => undefined)
+      const closed = closeRelay(work, timeout, 5_000, () => undefined)
       void closed.then((result) => Object.assign(seen, { result, at: clock.monotonic() }))
       return seen
     }

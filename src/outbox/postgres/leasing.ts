@@ -145,11 +145,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   }
   const fetch = (retries: number): Promise<ReadonlyArray<Entry<A>>> => fetches.run(() => fetchNext(retries))
   const handOut = (count: number): ReadonlyArray<Entry<A>> => {
-    const entries: Array<Entry<A>> = []
-    while (entries.length < count && ready.size() > 0) {
-      const entry = ready.shift()
-      if (entry !== undefined) entries.push(entry)
-    }
+    const entries = ready.drain(count)
     // An error shows when the relay waits for entries.
     if (mayHaveNew && !fetches.isBusy() && ready.size() < wanted / 2) fetch(0).catch(constVoid)
     return entries

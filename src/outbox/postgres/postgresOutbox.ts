@@ -83,12 +83,12 @@ type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 const LOOK_EVERY = 1_000
 /** Between two looks of an idle worker, in case a notification was lost; the minimum between two counts. */
 const COUNT_EVERY = 5_000
-/** Milliseconds for the last statement of a close, an opening in the host's transaction, its first count. */
-const [LEAVE_TIMEOUT, OPEN_TIMEOUT, COUNT_TIMEOUT] = [5_000, 10_000, 1_000]
-/** Milliseconds for an answer, and at most before a count that follows one that failed. */
-const [ANSWER_TIMEOUT, MAX_COUNT_PAUSE] = [30_000, 300_000]
+const LEAVE_TIMEOUT = 5_000 // For the last statement of a close.
+const OPEN_TIMEOUT = 10_000 // For an opening in the host's transaction.
+const COUNT_TIMEOUT = 1_000 // For the first count.
+const ANSWER_TIMEOUT = 30_000
+const MAX_COUNT_PAUSE = 300_000 // At most, before a count that follows one that failed.
 
-/** An item to store, with its key and the bookmark of its call. */
 interface KeyedOffer<A> extends Offer<A> {
   readonly key: string | null
   readonly bookmark: Bookmark | undefined
@@ -164,10 +164,10 @@ const postgresOutbox = <A>(
     })
     if (row === undefined || closing !== undefined) return
     countEvery = Math.max(COUNT_EVERY, 100 * row.took)
-    const [isExact, known] = [before === changes, counts.waiting]
-    if (isExact || !wasExact)
+    const known = counts.waiting
+    if (before === changes || !wasExact)
       counts = { waiting: Number(row.waiting), bytes: row.bytes, dead: Number(row.dead) }
-    wasExact = isExact
+    wasExact = before === changes
     if (counts.waiting < known) lookAgain()
     if (row.late) await renew()
     await evict(0)
@@ -265,11 +265,10 @@ const postgresOutbox = <A>(
       if (options.listen && pool.options?.max !== 1) bell.listen()
       arm()
     }
-    opening ??= own(open).catch((error: unknown) => {
+    return (opening ??= own(open).catch((error: unknown) => {
       opening = undefined
       throw error
-    })
-    return opening
+    }))
   }
 
   const offersOf = (items: ReadonlyArray<A>, bookmark?: Bookmark): ReadonlyArray<KeyedOffer<A>> =>
@@ -283,7 +282,8 @@ const postgresOutbox = <A>(
   const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, worker: string | null): unknown[] => {
     const bookmarks = hasGap ? [] : offers.flatMap(({ bookmark }) => bookmark ?? [])
     const marks = new Map(bookmarks.map(({ name, value }) => [storedKey(name), value]))
-    const [texts, sizes] = [offers.map(({ text }) => text), offers.map(({ size }) => size)]
+    const texts = offers.map(({ text }) => text)
+    const sizes = offers.map(({ size }) => size)
     const keys = keyOf === undefined ? null : offers.map(({ key }) => key)
     return [queue, worker, texts, sizes, keys, marks.size === 0 ? null : [...marks].flat()]
   }

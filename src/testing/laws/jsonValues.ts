@@ -67,7 +67,8 @@ export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
   deepObject(1_000),
 )
 
-const [EARLIEST, LATEST] = [-62_167_219_200_000, 253_402_300_799_999]
+const EARLIEST = -62_167_219_200_000
+const LATEST = 253_402_300_799_999
 const LEAP_DAYS = ['0000-02-29', '1600-02-29', '2000-02-29', '2024-02-29', '9996-02-29'].map(Date.parse)
 
 /** Milliseconds since 1970 in the years 0000 to 9999, with ends, leap days, and ends of seconds. */

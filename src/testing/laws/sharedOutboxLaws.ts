@@ -36,8 +36,9 @@ export type OpenSharedOutbox = (world: SharedOutboxWorld) => Awaitable<SharedOut
 const RELAYS = 3
 const LEASE_TIME = 30_000
 const RUN_TIME = 220_000
-/** Milliseconds of a delivery, and of one that takes longer than a lease. */
-const [DELIVERY, LONG_DELIVERY] = [100, 45_000]
+const DELIVERY = 100
+/** Longer than a lease. */
+const LONG_DELIVERY = 45_000
 
 /** Often the same, so that crashes, half a delivery later, meet deliveries. */
 const at = fc.constantFrom(0, 0, 1_000, 5_000, 5_010, 14_444)
