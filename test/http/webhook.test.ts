@@ -302,7 +302,6 @@ describe('wrong options of a webhook', () => {
   it.each([
     ['no options', undefined],
     ['no URL', {}],
-    ['an unknown option', { url: 'https://a.example/', timeOut: 5 }],
     ['a secret that is a look-alike', { url: 'https://a.example/', secret: {} }],
     ['an empty secret', { url: 'https://a.example/', secret: '' }],
     ['one header twice', { url: 'https://a.example/', headers: { 'X-Id': 'a' }, messageIdHeader: 'x-id' }],

@@ -1,4 +1,4 @@
-/** First success, failover and toAll over several attempts. Inside each other: pipeline.laws.ts. */
+/** First success, failover and toAll over several attempts. Inside each other: compositions.laws.ts. */
 import { it } from 'vitest'
 import { failover, firstSuccess, toAll } from '../../src/index.ts'
 import { failoverLaws, firstSuccessLaws, registerLaws, toAllLaws } from '../../src/testing/laws/index.ts'

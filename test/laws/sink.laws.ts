@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream'
 import { describe, it } from 'vitest'
-import { contramap } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { networkSink, type MakeSink } from '../../src/testing/laws/sinkWorld.ts'
@@ -23,9 +22,6 @@ const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {
 }
 
 describe('sink', () => registerLaws({ test: it }, sinkLaws(networkSink, { retryAfter: true })))
-
-const layered: MakeSink<SinkItem> = (world) => contramap((item: SinkItem) => item)(networkSink(world))
-describe('sink, as layers do', () => registerLaws({ test: it }, sinkLaws(layered, { retryAfter: true })))
 
 const inMemory = () => memory<SinkItem>({ maxCount: 5 })
 describe('memory', () => registerLaws({ test: it }, sinkLaws(inMemory, { answers: false })))

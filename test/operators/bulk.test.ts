@@ -3,12 +3,12 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { deliver, failover, firstSuccess, partlyFailed, refused, retryable, toAll } from '../../src/index.ts'
+import { deliver, partlyFailed, refused, retryable, toAll } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential, respectRetryAfter } from '../../src/policy/index.ts'
-import type { BulkDeliverOptions, Outcome, Verdict } from '../../src/index.ts'
+import type { Attempt, BulkDeliverOptions, Outcome, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
-import { ConfigError, type Refusal } from '../../src/core/refusal.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const yes: Verdict = right({ sink: 'scripted' })
@@ -120,10 +120,8 @@ describe('deliver with a batch', () => {
 
   const sink = scriptedSink<ReadonlyArray<string>>({ clock: virtualClock(), reply: () => ({ verdict: yes }) })
 
-  it('names wrong options', () => {
-    expect(() => deliver(sink, { batch: { maxCount: 0 } })).toThrow(ConfigError)
-    expect(() => deliver(sink, { batch: { maxcount: 3 } as never })).toThrow(/batch\.maxcount/)
-  })
+  it('names wrong options', () =>
+    expect(() => deliver(sink, { batch: { maxcount: 3 } as never })).toThrow(/batch\.maxcount/))
 
   it('takes single items, and answers their outcomes', () => {
     const all = of(right('a')).pipe(deliver(sink, { batch: {} }))
@@ -135,59 +133,25 @@ describe('deliver with a batch', () => {
   })
 })
 
-describe('several bulk sinks', () => {
-  const taken = (sink: string): Verdict => right({ sink })
-  /** What each sink got, and how the items ended. */
-  const combined = (combine: typeof toAll, ...replies: Array<(item: string, number: number) => Verdict>) => {
-    const clock = virtualClock()
-    const got: string[] = []
-    const sinks = replies.map((reply, at) => ({
-      ...scriptedSink<ReadonlyArray<string>>({
-        clock,
-        reply: (items, { number }) => {
-          got.push(`${String(at)} ${items.join(',')}`)
-          return { verdict: left(partlyFailed(items.map((item) => reply(item, number)))), after: 10 }
-        },
-      }),
-      name: String(at),
-    }))
-    const tags: string[] = []
-    from(['a', 'b', 'c'].map((item) => right(item)))
-      .pipe(deliver(combine(sinks), { clock, random: () => 0, batch: { maxCount: 3 }, retry: exponential() }))
-      .subscribe((each) => tags.push('item' in each ? `${each._tag} ${each.item}` : each._tag))
-    clock.tick(100_000)
-    return { got, tags: tags.sort() }
-  }
-
-  it('of toAll each keeps what it took, and only the rest is asked again', () => {
-    const { got, tags } = combined(
-      toAll,
-      (item) => (item === 'b' ? no : taken('0')),
-      (item, number) => (item !== 'c' && number === 1 ? busy : taken('1')),
-    )
-    expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a', '1 b'])
-    expect(tags).toEqual(['Delivered a', 'Delivered c', 'Rejected b'])
-  })
-
-  it('are asked again with one list, whatever each item was told', () => {
-    const { got } = combined(
-      toAll,
-      () => taken('0'),
-      (item, number) => (number === 1 ? left(retryable('busy', { detail: item })) : taken('1')),
-    )
-    expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b,c'])
-  })
-
-  it('of failover and firstSuccess one that took an item is enough', () => {
-    for (const combine of [failover, firstSuccess]) {
-      const { tags } = combined(
-        combine,
-        (item) => (item === 'a' ? taken('0') : no),
-        (item) => (item === 'b' ? taken('1') : no),
-      )
-      expect(tags).toEqual(['Delivered a', 'Delivered b', 'Rejected c'])
+it('several bulk sinks are asked again with one list, whatever each item was told', () => {
+  const clock = virtualClock()
+  const got: string[] = []
+  const bulk = (name: string, answerTo: (item: string, number: number) => Verdict) => {
+    const reply = (items: ReadonlyArray<string>, { number }: Attempt) => {
+      got.push(`${name} ${items.join(',')}`)
+      return { verdict: left(partlyFailed(items.map((item) => answerTo(item, number)))), after: 10 }
     }
-  })
+    return { ...scriptedSink<ReadonlyArray<string>>({ clock, reply }), name }
+  }
+  const busyOnce = (item: string, number: number) =>
+    number === 1 ? left(retryable('busy', { detail: item })) : yes
+  const both = toAll([bulk('0', () => yes), bulk('1', busyOnce)])
+  const retry = exponential()
+  from(['a', 'b', 'c'].map((item) => right(item)))
+    .pipe(deliver(both, { clock, random: () => 0, batch: { maxCount: 3 }, retry }))
+    .subscribe()
+  clock.tick(100_000)
+  expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b,c'])
 })
 
 const verdicts = fc.constantFrom<'yes' | 'no' | 'busy'>('yes', 'no', 'busy')

@@ -1,4 +1,4 @@
-import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
+import type { Invalid, Refusal } from '../../src/core/refusal.ts'
 import { deliver, firstSuccess, lift, retryable, sink, withConcurrency, withDedupe } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
@@ -6,7 +6,7 @@ import type { Attempt, DeliverOptions, Outcome, Sink, Verdict } from '../../src/
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject, from, of, NEVER, concat, throwError, BehaviorSubject, take, type Observable } from 'rxjs'
+import { Subject, from, of, NEVER, concat, BehaviorSubject, take, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { turns } from '../support/check.ts'
 
@@ -66,12 +66,6 @@ describe('deliver', () => {
     expect([calls, seen.values.length, seen.end]).toEqual([100_000, 100_000, 'complete'])
   })
 
-  it.each([0, -1, NaN, 1.5, Infinity])('refuses maxInFlight: %s where it is written', (maxInFlight) => {
-    const make = () => deliver(scripted(virtualClock()), { maxInFlight })
-    expect(make).toThrow(ConfigError)
-    expect(make).toThrow('options of deliver: maxInFlight must be a whole number')
-  })
-
   it('keeps the types of the item and of what came before', () => {
     interface Order {
       readonly id: string
@@ -118,15 +112,6 @@ describe('deliver', () => {
     expect(ended).toEqual(keeps ? [] : ['runs: 1', 'queued: 0', 'quick to join: 0'])
     expect(nacked).toEqual(keeps ? ['runs'] : [])
   })
-})
-
-it('an error of the source is passed on after what was accepted has ended', () => {
-  const clock = virtualClock()
-  const torn = throwError(() => new Error('torn'))
-  const seen = record(concat(of(right('a')), torn).pipe(deliver(scripted(clock), { clock })))
-  expect(seen.end).toBe('open')
-  clock.tick(10)
-  expect([tags(seen), seen.end]).toEqual(['Delivered', 'error: Error: torn'])
 })
 
 type Ended = Refusal | Outcome<string>

@@ -6,6 +6,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, firstValueFrom, from, lastValueFrom, NEVER, of, Subject } from 'rxjs'
 import { Subscription, throwError, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
+import { ConfigError } from '../../src/core/refusal.ts'
 import type { Threw } from '../../src/index.ts'
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { withConcurrency, withDedupe, withRateLimit, withRetryAfterGate } from '../../src/index.ts'
@@ -151,6 +152,26 @@ test.each<readonly [string, () => unknown]>([
 ])('an unknown option is a fault in every function that takes options: %s', (_, make) =>
   expect(make).toThrow(/unknown option "nonsense"/),
 )
+
+test.each<readonly [string, (n: number) => unknown, ReadonlyArray<number>]>([
+  ['maxInFlight of deliver', (maxInFlight) => deliver(some, { maxInFlight }), [0, -1, Infinity]],
+  ['batch.maxCount of deliver', (maxCount) => untyped(deliver)(some, { batch: { maxCount } }), [0, Infinity]],
+  ['concurrency of withConcurrency', (concurrency) => withConcurrency({ concurrency }), [0, -1, Infinity]],
+  ['queue of withConcurrency', (queue) => withConcurrency({ concurrency: 1, queue }), [-1, Infinity]],
+  ['maxDelay of withRetryAfterGate', (maxDelay) => withRetryAfterGate({ maxDelay }), [-1, Infinity]],
+  ['window of pull', (window) => pull([1], lift(), { window }), [0, -1]],
+  ['maxCount of push', (maxCount) => push({ maxCount }), [0]],
+  ['maxBytes of ndjsonLines', (maxBytes) => untyped(linesOf)([], { maxBytes }), [0]],
+  ['maxCount of memory', (maxCount) => memory({ maxCount }), [0]],
+  ['maxCount of memoryOutbox', (maxCount) => memoryOutbox({ maxCount }), [0]],
+  ['maxBytes of memoryOutbox', (maxBytes) => memoryOutbox({ maxBytes }), [0]],
+  ['keepDead of memoryOutbox', (keepDead) => memoryOutbox({ keepDead }), [-1]],
+])('a number out of its bounds is a fault: %s', (name, make, wrong) => {
+  for (const n of [...wrong, 1.5, NaN]) {
+    expect(() => make(n)).toThrow(ConfigError)
+    expect(() => make(n)).toThrow(`${name.replace(/ .*/, '')} must be a whole number`)
+  }
+})
 
 test('a webhook refuses for good what is no payload', async () => {
   const verdicts: unknown[] = []

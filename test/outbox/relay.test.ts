@@ -123,9 +123,14 @@ describe('a store that takes a second to save a result', () => {
   })
 })
 
-it.each([[[null, 7]], [undefined], [5]])(
-  'H7: a store that hands out %j, which is no entry, costs a pause, at once and later',
-  async (leased) => {
+it.each<readonly [string, (lease: () => unknown) => unknown]>([
+  ['null and 7 beside entries', (lease) => [null, 7, ...(lease() as ReadonlyArray<unknown>)]],
+  ['null and 7', () => [null, 7]],
+  ['undefined', () => undefined],
+  ['5', () => 5],
+])(
+  'H7: a value that is no entry costs a pause at most, leased at once and later: %s',
+  async (_, leasedOf) => {
     for (const isLater of [false, true]) {
       let isFirst = true
       const { work, clock, events } = setUp({
@@ -134,6 +139,7 @@ it.each([[[null, 7]], [undefined], [5]])(
           lease: (...args) => {
             if (!isFirst) return outbox.lease(...args)
             isFirst = false
+            const leased = leasedOf(() => outbox.lease(...args))
             return (isLater ? Promise.resolve(leased) : leased) as never
           },
         }),

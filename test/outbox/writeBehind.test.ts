@@ -40,23 +40,6 @@ describe('a client over an outbox of the host', () => {
     expect(outbox.stats()).toMatchObject({ waiting: 0, dead: 3 })
   })
 
-  it('H7: what is no entry costs its place in a lease alone', async () => {
-    const outbox = memoryOutbox<Message>()
-    let isFirst = true
-    const lease: Outbox<Message>['lease'] = (now, limits) => {
-      if (!isFirst) return outbox.lease(now, limits)
-      isFirst = false
-      const entries = outbox.lease(now, { ...limits, count: limits.count - 1 })
-      return [null, ...(entries as ReadonlyArray<unknown>)] as never
-    }
-    const world = open({ outbox: { ...outbox, lease }, size: 3 })
-    track(world, 'a', 'b', 'c', 'd', 'e')
-    const flushed = world.client.flush()
-    await world.clock.advance(10_000)
-    expect(await flushed).toMatchObject({ accepted: 5, delivered: 5, waiting: 0 })
-    expect(world.defects()).toHaveLength(1)
-  })
-
   it('sends from memory while each call of its store fails, and from the store when it is back', async () => {
     let isDown = true
     const downOr = <T>(ask: () => T) => (isDown ? Promise.reject(new Error('down')) : ask())

@@ -1,7 +1,7 @@
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
 import { Observable, of, Subject, take } from 'rxjs'
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import type { Verdict, Payload } from '../../src/index.ts'
 import { onlyAttempt, sink, withConcurrency, withTimeout, type Layer, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
@@ -10,15 +10,6 @@ import { concurrencyLayer } from '../../src/sink/concurrency.ts'
 import { deliverOnce, hear } from './deliverOnce.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
-
-describe('a wrong limit is refused:', () => {
-  test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) =>
-    expect(() => withConcurrency({ concurrency })).toThrow(/withConcurrency: concurrency must be/),
-  )
-  test.each([-1, 1.5, NaN, Infinity])('queue %d', (queue) =>
-    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/withConcurrency: queue must be/),
-  )
-})
 
 test('drops the queue of a key when it is empty', async () => {
   const keyed = withConcurrency({ concurrency: 1, by: (item: { key: object }) => item.key })(

@@ -8,10 +8,6 @@ import { hearing } from '../laws/memoryLayers.ts'
 
 const HOUR = 3_600_000
 
-test.each([-1, NaN, Infinity])('a `maxDelay` of %d is refused', (maxDelay) =>
-  expect(() => withRetryAfterGate({ maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
-)
-
 test('what a gate inside holds back is held with the name of that gate', () => {
   const clock = virtualClock()
   const held = left(retryable('held', { notBefore: clock.now() + 50, gate: 'circuit', detail: 'open' }))

@@ -22,7 +22,7 @@ test('what a process left without an answer or put back comes again, a bad messa
   const connection = await connect({ servers: server.url })
   const manager = await jetstreamManager(connection)
   await manager.streams.add({ name: 'EVENTS', subjects: ['events'] })
-  await manager.consumers.add('EVENTS', { durable_name: 'headrace', ack_policy: 'explicit', ack_wait: 5e9 })
+  await manager.consumers.add('EVENTS', { durable_name: 'headrace', ack_policy: 'explicit', ack_wait: 3e9 })
   for (const text of ['{"type":"delete","userId":"u1"}', '{"type":"delete","userId":"u2"}', 'oops'])
     await jetstream(connection).publish('events', text)
   const terminated = connection.subscribe('$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.>')

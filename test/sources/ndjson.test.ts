@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { ConfigError } from '../../src/core/refusal.ts'
 import { ndjsonLines } from '../../src/sources/ndjson.ts'
 import { sized } from '../support/runs.ts'
 
@@ -78,7 +77,3 @@ it('says what it reads, for what it cannot read', async () => {
   for (const chunk of [null, new ArrayBuffer(1), {}])
     await expect(readAll([chunk] as never, 9)).rejects.toThrow(words)
 })
-
-it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
-  expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
-)

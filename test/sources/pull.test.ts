@@ -1,7 +1,6 @@
 import { concat, concatMap, filter, map, mergeMap, NEVER, pipe, Subscription, take } from 'rxjs'
 import { takeUntil, tap, throwError, timer, type Observable, type OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
-import { ConfigError } from '../../src/core/refusal.ts'
 import { batch, deliver, encode, filterRight, lift, mapRight, toScheduler } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
@@ -186,10 +185,6 @@ describe('a standstill', () => {
     expect([told, clock.pending()]).toEqual([[], 0])
   })
 })
-
-it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) =>
-  expect(() => pull([1], asIs, { window })).toThrow(ConfigError),
-)
 
 it('is typed from the source to the output', () => {
   const lengths = pull(

@@ -57,9 +57,7 @@ it('is read once', () => {
 })
 
 const wrong = [{ maxBytes: NaN }, { overflow: 'Error' }, { sizeOf: 7 }, { onDropped: 7 }, { clock: {} }]
-it.each<object>([{ maxCount: 0 }, { maxCount: 1.5 }, ...wrong])('refuses %j', (options) =>
-  expect(() => push(options)).toThrow(ConfigError),
-)
+it.each<object>(wrong)('refuses %j', (options) => expect(() => push(options)).toThrow(ConfigError))
 
 it('is typed', () => {
   expectTypeOf(push<string>()).toEqualTypeOf<Push<string>>()
