@@ -26,10 +26,9 @@ const dedupeOptions = strict({
   maxCount: withDefault(wholeNumber('keys', 1), 100_000),
 })
 
-/** A delivery in flight, with all that wait for its verdict. */
+/** A delivery, with all that share it. */
 interface Shared {
   readonly observers: Set<Observer<Verdict>>
-  verdict: Verdict | undefined
   cancel: Cancel
 }
 
@@ -65,6 +64,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
   const memoryOf = perClock(() => ({
     /** Successes, oldest first: all are remembered for the same time. */
     taken: new Map<unknown, { readonly until: number; readonly verdict: Verdict }>(),
+    /** Deliveries without a verdict. */
     inFlight: new Map<unknown, Shared>(),
   }))
 
@@ -86,10 +86,13 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         forget(now())
       }
 
+      const shareNoMore = (key: unknown, shared: Shared): void => {
+        if (inFlight.get(key) === shared) inFlight.delete(key)
+      }
       const leave = (key: unknown, shared: Shared, observer: Observer<Verdict>): void => {
         shared.observers.delete(observer)
-        if (shared.observers.size > 0 || inFlight.get(key) !== shared) return
-        inFlight.delete(key)
+        if (shared.observers.size > 0) return
+        shareNoMore(key, shared)
         shared.cancel()
       }
 
@@ -105,20 +108,19 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         if (running !== undefined) {
           running.observers.add(observer)
           if (attempt[SHARED] !== undefined) attempt[SHARED].isQueued = true
-          if (running.verdict !== undefined) observer.next(asDuplicate(running.verdict))
           return () => leave(key, running, observer)
         }
 
-        const shared: Shared = { observers: new Set([observer]), verdict: undefined, cancel: nothingToCancel }
+        const shared: Shared = { observers: new Set([observer]), cancel: nothingToCancel }
         inFlight.set(key, shared)
         const end = (tell: (each: Observer<Verdict>) => void): void => {
-          inFlight.delete(key)
+          shareNoMore(key, shared)
           for (const each of [...shared.observers]) tell(each)
         }
         shared.cancel = subscribe(item, attempt, {
           next: (verdict) => {
-            shared.verdict = verdict
             if (verdict._tag === 'Right') remember(key, verdict)
+            shareNoMore(key, shared)
             for (const each of [...shared.observers])
               each.next(each === observer ? verdict : asDuplicate(verdict))
           },

@@ -37,6 +37,16 @@ it('a delivery that starts at the end of the one before is shared by those that 
   expect(inner.calls.map(({ ended }) => ended)).toEqual(['completed', undefined])
 })
 
+it('a retry is sent, also while the failed delivery goes on after its verdict', () => {
+  const { clock, inner, send } = deduped({ verdict: left(retryable('status')), rest: 5_000 })
+  const first = send()
+  clock.tick(1)
+  send()
+  expect(inner.calls).toHaveLength(2)
+  first.unsubscribe()
+  expect(inner.calls.map(({ ended }) => ended)).toEqual(['cancelled', undefined])
+})
+
 it('always sends an item without a key', () => {
   const clock = virtualClock()
   const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: 's' }) }) })
