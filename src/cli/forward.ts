@@ -170,7 +170,7 @@ const openRun = async (job: Job, terminal: Terminal) => {
 }
 
 /** Reports what the target tells, and keeps the account of its events. */
-const listenerOf = ({ reading, store, lines, urls, outstanding, dead, ends, report }: Run): Listener => {
+const runListener = ({ reading, store, lines, urls, outstanding, dead, ends, report }: Run): Listener => {
   const unknownKeys = new Set(['reason'])
   return (event) => {
     urls.onEvent(event)
@@ -211,7 +211,7 @@ const bookmarking = (outbox: BookmarkedOutbox<Payload<Event>>, run: Run): Outbox
 })
 
 /** Where an earlier run stopped reading this file. */
-const startOf = async ({ job, reading, store, note }: Run): Promise<Cursor | undefined> => {
+const resumePlace = async ({ job, reading, store, note }: Run): Promise<Cursor | undefined> => {
   const { name = '', has } = job.input
   const stored = job.fromStart === true || name === '' ? undefined : await store?.outbox.bookmark(name)
   const last = markFromText(stored ?? '')
@@ -265,7 +265,7 @@ const readInput = async (run: Run, target: LineTarget, stopped: AbortSignal): Pr
   const undecided: Array<Promise<void>> = []
   const isOver = (): boolean => stopped.aborted || reading.isBroken
   try {
-    reading.mark = await startOf(run)
+    reading.mark = await resumePlace(run)
     const before = reading.mark?.line ?? 0
     for await (const read of input.lines(stopped, reading.mark)) {
       await out.caughtUp()
@@ -322,9 +322,8 @@ const tellRest = ({ job, reading, store, dead, note }: Run, summary: Summary): v
   if (store && deadCount > 0) {
     const damaged = corrupt === 0 ? '' : `, ${counted(corrupt, 'damaged record')} among them`
     const holds = `${place} holds ${String(store.outbox.stats().dead)}${madeRoom(', ', store.evicted())}`
-    note(
-      `${counted(deadCount, 'new dead letter')}${damaged}; ${holds}: see headrace dead ls ${store.place.flags}`,
-    )
+    const see = `see headrace dead ls ${store.place.flags}`
+    note(`${counted(deadCount, 'new dead letter')}${damaged}; ${holds}: ${see}`)
   }
   if (dead === undefined) return
   const { count, failure } = dead.written
@@ -334,7 +333,7 @@ const tellRest = ({ job, reading, store, dead, note }: Run, summary: Summary): v
   if (count > 0) note(`${String(count)} not delivered, now in ${file}, which can be sent again`)
 }
 
-const codeOf = ({ job, reading, dead }: Run, summary: Summary): number => {
+const runCode = ({ job, reading, dead }: Run, summary: Summary): number => {
   const { corrupt, isBroken, isAtEnd } = reading
   const { accepted, delivered, rejected, expired, waiting } = summary
   if (isBroken || dead?.written.failure) return FAULT
@@ -355,7 +354,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
     await store?.outbox.close()
     throw error
   })
-  const target = job.open(listenerOf(run), store && bookmarking(store.outbox, run))
+  const target = job.open(runListener(run), store && bookmarking(store.outbox, run))
   const close = () => target.close({ timeout: job.grace })
   const part = { ...target, stats: () => ({ ...target.stats(), refused: reading.refused }) }
   panel?.update(part)
@@ -386,7 +385,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   const summary = summaryOf(reading.refused, target.stats())
   tellAccount(run, summary)
   tellRest(run, summary)
-  const code = codeOf(run, summary)
+  const code = runCode(run, summary)
   if (!stop.gently.aborted) await epilogue?.(summary, target, stop.gently)
   if (epilogue) await close()
   erase()

@@ -5,9 +5,7 @@
  * @module
  */
 
-import { NEVER, Observable, Subscription, filter, firstValueFrom, map, takeUntil } from 'rxjs'
-import type { SchedulerAction, SchedulerLike } from 'rxjs'
-import { constVoid } from './either.ts'
+import { Subscription, type SchedulerAction, type SchedulerLike } from 'rxjs'
 
 /** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. @inline */
 export type Cancel = () => void
@@ -130,14 +128,6 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
       if (due !== Infinity) cancel = scheduleSafely(clock, due - now(), run, failed)
     },
   }
-}
-
-/** Waits for a change after which `isReached`, at most `limit` milliseconds. Answers whether it was. */
-export const until = (clock: Clock, changes$: Observable<void>, limit: number, isReached: () => boolean) => {
-  if (isReached()) return Promise.resolve(true)
-  const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), constVoid))
-  const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))
-  return firstValueFrom(reached$.pipe(map(() => true)), { defaultValue: false })
 }
 
 /** Settles as `task` does, and rejects after `within` milliseconds. A later result is ignored. */

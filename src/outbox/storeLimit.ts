@@ -1,3 +1,4 @@
+import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
 import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
@@ -74,6 +75,14 @@ export const storeLimit = (limit = 30_000) => {
       for (let call = open.oldest(); call !== undefined; call = open.oldest()) fail(call, error)
     },
   }
+}
+
+/** Waits for a change after which `isReached`, at most `limit` milliseconds. Answers whether it was. */
+export const until = (clock: Clock, changes$: Observable<void>, limit: number, isReached: () => boolean) => {
+  if (isReached()) return Promise.resolve(true)
+  const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), constVoid))
+  const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))
+  return firstValueFrom(reached$.pipe(map(() => true)), { defaultValue: false })
 }
 
 /**
