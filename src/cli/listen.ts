@@ -138,7 +138,8 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     const kind = plain(type ?? '-')
     const name = plain(id ?? '-')
     const bytes = body.length
-    const print = (): void => {
+    const reply = async (): Promise<void> => {
+      if (status < 300 && !isForged && !(await keep(body))) return
       const text = bodies ? { body: body.toString() } : {}
       if (output === 'json')
         out.line(toJson({ t: 'request', n, path, type, id, bytes, verdict, why, status, ...text }))
@@ -148,10 +149,6 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
         out.line(`${word} POST ${plain(path)}  ${kind} ${name}  ${how}`)
       }
       if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
-    }
-    const reply = async (): Promise<void> => {
-      if (status < 300 && !isForged && !(await keep(body))) return
-      print()
       response.writeHead(status).end()
       const how = `answered ${String(status)}${verdict === 'not checked' ? '' : `, ${verdict}`}`
       if (last.unshift(`${kind.padEnd(8)} ${name}  ${how}`) > LAST_REQUESTS) last.pop()

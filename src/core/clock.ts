@@ -84,10 +84,8 @@ export const steady: (clock: Clock) => (reading?: number) => number = perClock((
   let offset = clock.now() - clock.monotonic()
   return (given) => {
     const reading = given ?? clock.monotonic()
-    if (given === undefined) {
-      const wall = clock.now() - reading
-      if (wall - offset >= MAX_AHEAD) offset = wall
-    }
+    const ahead = given === undefined ? clock.now() - reading - offset : 0
+    if (ahead >= MAX_AHEAD) offset += ahead
     return Math.floor(offset + reading)
   }
 })
@@ -192,8 +190,7 @@ const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
 
 /**
  * A clock as a scheduler, for the RxJS operators that take one: `timer(5_000, toScheduler(clock))`. With a
- * virtual clock they run in virtual time. Its `now` does not step when the machine's time is set. A period
- * counts from the last run.
+ * virtual clock they run in virtual time. Its `now` is never set back. A period counts from the last run.
  *
  * @example
  * import { systemClock, toScheduler } from 'headrace'

@@ -50,11 +50,12 @@ const movedBy =
 
 /** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
 const aboutJson = (about: About, ahead = 0): string => {
+  const write = (each: object): string => JSON.stringify(each, movedBy(ahead))
   try {
-    return JSON.stringify(about, movedBy(ahead))
+    return write(about)
   } catch {
     const { progress, outcome } = about
-    return JSON.stringify({
+    return write({
       ...about,
       ...(progress && { progress: { ...progress, lastFailure: UNWRITABLE } }),
       ...(outcome && { outcome: { ...outcome, failure: UNWRITABLE } }),
@@ -62,10 +63,7 @@ const aboutJson = (about: About, ahead = 0): string => {
   }
 }
 
-/**
- * The `about` of an entry that is put back: '' if it was never attempted. `ahead`: milliseconds that the
- * store's clock is ahead of the one of this process, here and below.
- */
+/** The `about` of an entry that is put back: '' if it was never attempted. `ahead`: see `StoredRecord`. */
 export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>, ahead?: number): string =>
   firstAttemptAt === undefined && progress === undefined ? '' : aboutJson({ firstAttemptAt, progress }, ahead)
 
@@ -80,35 +78,34 @@ export const aboutDead = <A>(
 /** The `about` of a record that could not be read, found at `at`. */
 export const aboutCorrupt = (at: number): string => aboutJson({ at })
 
-/** Only the functions above write it. */
-const aboutIn = (about: string | null, ahead: number): About =>
-  about ? (JSON.parse(about, ahead === 0 ? undefined : movedBy(-ahead)) as About) : {}
-
-/** An item as it is stored: a text, and what headrace knows of it; '' and null say nothing. @inline */
+/**
+ * An item as it is stored: a text, and what headrace knows of it; '' and null say nothing. `ahead`:
+ * milliseconds that the store's clock is ahead of the one of this process. Default 0. @inline
+ */
 export interface StoredRecord {
   readonly id: string | number
   readonly text: string
   readonly about: string | null
+  readonly ahead?: number
 }
 
+/** Only the functions above write it. */
+const aboutIn = ({ about, ahead = 0 }: StoredRecord): About =>
+  about ? (JSON.parse(about, ahead === 0 ? undefined : movedBy(-ahead)) as About) : {}
+
 /** The entry in a record. Undefined if it cannot be read: end it with `aboutCorrupt`. */
-export const entryIn = <A>(
-  codec: ItemCodec<A>,
-  { id, text, about }: StoredRecord,
-  ahead = 0,
-): Entry<A> | undefined =>
+export const entryIn = <A>(codec: ItemCodec<A>, record: StoredRecord): Entry<A> | undefined =>
   valueOr(undefined, () => {
-    const { firstAttemptAt, progress } = aboutIn(about, ahead)
-    return { id: String(id), item: codec.fromText(text), firstAttemptAt, progress }
+    const { firstAttemptAt, progress } = aboutIn(record)
+    return { id: String(record.id), item: codec.fromText(record.text), firstAttemptAt, progress }
   })
 
 /** The dead letter in a record. One that cannot be read is corrupt. */
-export const deadLetterIn = <A>(codec: ItemCodec<A>, record: StoredRecord, ahead = 0): DeadLetter<A> => {
-  const { text, about } = record
+export const deadLetterIn = <A>(codec: ItemCodec<A>, record: StoredRecord): DeadLetter<A> => {
   const id = String(record.id)
-  const { id: entryId = id, at = 0, outcome } = valueOr<About, About>({}, () => aboutIn(about, ahead))
-  const entry = outcome && entryIn(codec, { id: entryId, text, about }, ahead)
-  if (entry === undefined) return { id, at, reason: 'corrupt', raw: text }
+  const { id: entryId = id, at = 0, outcome } = valueOr<About, About>({}, () => aboutIn(record))
+  const entry = outcome && entryIn(codec, { ...record, id: entryId })
+  if (entry === undefined) return { id, at, reason: 'corrupt', raw: record.text }
   // With its item it is the outcome that `aboutDead` was given.
   return { id, at, reason: 'ended', entry, outcome: { ...outcome, item: entry.item } as Outcome<A> }
 }

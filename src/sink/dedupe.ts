@@ -1,7 +1,7 @@
 import type { Observer } from 'rxjs'
-import { right } from '../core/either.ts'
+import { isRight, right } from '../core/either.ts'
 import { perClock, steady, type Cancel } from '../core/clock.ts'
-import type { Receipt, Verdict } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeLayer, nothingToCancel } from './layer.ts'
 import { SHARED, type Sink } from './sink.ts'
@@ -36,9 +36,7 @@ interface Shared {
 const hasText = (key: unknown): key is string | number | bigint | boolean | null =>
   Object(key) !== key && typeof key !== 'symbol'
 
-const duplicate = (receipt: Receipt): Verdict => right({ ...receipt, duplicate: true })
-
-const asDuplicate = (each: Verdict): Verdict => (each._tag === 'Right' ? duplicate(each.right) : each)
+const marked = (each: Verdict): Verdict => (isRight(each) ? right({ ...each.right, duplicate: true }) : each)
 
 /**
  * Delivers items of the same key once. A repeat of an item that was delivered less than `keyTimeout`
@@ -80,9 +78,9 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         }
       }
 
-      const remember = (key: unknown, { right: receipt }: { readonly right: Receipt }): void => {
+      const remember = (key: unknown, verdict: Verdict): void => {
         taken.delete(key)
-        taken.set(key, { until: now() + keyTimeout, verdict: duplicate(receipt) })
+        taken.set(key, { until: now() + keyTimeout, verdict })
         forget(now())
       }
 
@@ -119,10 +117,10 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         }
         shared.cancel = subscribe(item, attempt, {
           next: (verdict) => {
-            if (verdict._tag === 'Right') remember(key, verdict)
+            const repeated = marked(verdict)
+            if (isRight(verdict)) remember(key, repeated)
             shareNoMore(key, shared)
-            for (const each of [...shared.observers])
-              each.next(each === observer ? verdict : asDuplicate(verdict))
+            for (const each of [...shared.observers]) each.next(each === observer ? verdict : repeated)
           },
           complete: () => end((each) => each.complete()),
           error: (defect) => end((each) => each.error(defect)),

@@ -3,15 +3,14 @@ import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
 import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
-const storedRow = ({ id, item: text, about }: LeasedRow | DeadRow) => ({ id, text, about })
+const storedRow = (row: LeasedRow | DeadRow, me: Worker) => ({ ...row, text: row.item, ahead: me.ahead() })
 
 /** The entry of a row; undefined if the codec cannot read it. */
 export const entryOf = <A>(codec: ItemCodec<A>, me: Worker, row: LeasedRow): Entry<A> | undefined =>
-  entryIn(codec, storedRow(row), me.ahead())
+  entryIn(codec, storedRow(row, me))
 
 const deadLetterOf = <A>(codec: ItemCodec<A>, me: Worker, row: DeadRow): DeadLetter<A> => {
-  const ahead = me.ahead()
-  return { ...deadLetterIn(codec, storedRow(row), ahead), at: Number(row.at) - ahead }
+  return { ...deadLetterIn(codec, storedRow(row, me)), at: Number(row.at) - me.ahead() }
 }
 
 /**

@@ -95,9 +95,8 @@ export const resultsOf = <A>(
   }
   const putBackAs = async (list: ReadonlyArray<Nack<A>>, ids: ReadonlyArray<string>): Promise<never[]> => {
     const mine = list.filter(isSameLease)
-    const ahead = me.ahead()
-    const dues = mine.map(({ due }) => Math.max(1, Math.floor(due + ahead)))
-    const abouts = mine.map(({ entry }) => aboutRetry(entry, ahead) || null)
+    const dues = mine.map(({ due }) => Math.max(1, Math.floor(due + me.ahead())))
+    const abouts = mine.map(({ entry }) => aboutRetry(entry, me.ahead()) || null)
     if (mine.length > 0) await ask('nack', [ids, mine.map(({ entry }) => entry.id), dues, abouts])
     for (const due of dues) putBack(due)
     return []

@@ -4,8 +4,6 @@ import type { AskServer } from './statements.ts'
 /** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
 const HOLDS = 1.5
 const MAX_IDS = 8
-/** Milliseconds: a reading of the own time is whole, and two clocks are not read at one moment. */
-const MAX_DRIFT = 500
 
 export type Worker = ReturnType<typeof workerOf>
 
@@ -25,8 +23,8 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   let isRetiring = false
 
   const now = (): number => Math.floor(clock.monotonic() + offset)
-  /** Whether the machine slept, or its clock was set, since the server was asked for its time. */
-  const hasJumped = (): boolean => ownNow() - clock.monotonic() > offset - ahead + MAX_DRIFT
+  /** Whether the machine slept, or its clock was set, since the server told its time: by 1 s or more. */
+  const hasJumped = (): boolean => ownNow() - clock.monotonic() > offset - ahead + 500
   const renew = async () => {
     const startedAt = clock.monotonic()
     // Before the first answer the server's time is not known: then nothing of others ends.

@@ -68,12 +68,11 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   }
   const sink = scriptedSink({ clock, script })
   const deliver: typeof sink.deliver = (batch, attempt) => {
-    const { members } = batch
-    const unsettled = members.map(() => undefined)
     const answered = (verdict: Verdict): void => {
-      const all = isLeft(verdict) ? memberVerdicts(verdict.left, members.length) : undefined
-      for (const [at, { id }] of members.entries()) taken.set(id, isRight(all?.[at] ?? verdict))
+      const all = isLeft(verdict) ? memberVerdicts(verdict.left, batch.members.length) : undefined
+      for (const [at, { id }] of batch.members.entries()) taken.set(id, isRight(all?.[at] ?? verdict))
     }
+    const unsettled = batch.members.map(() => undefined)
     const some = partly(unsettled, given.members, sink.calls.length, reach)
     return sink.deliver(batch, attempt).pipe(map(some), tap(answered))
   }
@@ -81,9 +80,8 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const limits = { timeout: CLIENT_TIMEOUT, maxMessageBytes: 700, ...given.limits }
   const client = open({ ...parts, ...limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
-    const { id } = outcome.item
-    ended.push({ outcome, totals: client.stats(), isTaken: taken.get(id) })
-    note('ended', [id])
+    ended.push({ outcome, totals: client.stats(), isTaken: taken.get(outcome.item.id) })
+    note('ended', [outcome.item.id])
     reach(outcome._tag)
   }
   client.outcomes$.subscribe({ next, error: fails })
@@ -128,8 +126,7 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
       situations: ['Delivered', 'Rejected', 'Abandoned', PARTLY],
     },
     'tells-the-truth': {
-      statement:
-        'A call is delivered only if the endpoint took it at last, and rejected only if it refused it.',
+      statement: 'Only what the endpoint took is delivered, and only what it refused is rejected.',
       check: ({ ended }) => {
         for (const { outcome, isTaken } of ended) {
           if (outcome._tag === 'Delivered') same(isTaken, true)
