@@ -73,7 +73,7 @@ export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: 
 }
 
 /** Milliseconds by which the wall clock may run ahead before it is followed. */
-const MAX_AHEAD = 1_000
+const MAX_LEAD = 1_000
 
 /**
  * Wall time that is never set back: the time at the first call, carried on by the monotonic clock. That one
@@ -85,7 +85,7 @@ export const steady: (clock: Clock) => (reading?: number) => number = perClock((
   return (given) => {
     const reading = given ?? clock.monotonic()
     const ahead = given === undefined ? clock.now() - reading - offset : 0
-    if (ahead >= MAX_AHEAD) offset += ahead
+    if (ahead >= MAX_LEAD) offset += ahead
     return Math.floor(offset + reading)
   }
 })

@@ -36,11 +36,11 @@ interface Shared {
 const hasText = (key: unknown): key is string | number | bigint | boolean | null =>
   Object(key) !== key && typeof key !== 'symbol'
 
-const marked = (each: Verdict): Verdict => (isRight(each) ? right({ ...each.right, duplicate: true }) : each)
+const repeat = (each: Verdict): Verdict => (isRight(each) ? right({ ...each.right, duplicate: true }) : each)
 
 /**
  * Delivers items of the same key once. A repeat of an item that was delivered less than `keyTimeout`
- * milliseconds ago is not sent: it is delivered with the receipt of the first, marked `duplicate: true`. A
+ * milliseconds ago is not sent: it is delivered with the receipt of the first, repeat `duplicate: true`. A
  * repeat while the first is in flight shares its verdict. Failures are not remembered, so a retry is sent.
  *
  * It is held in memory: a repeat after a restart is sent again. The memory belongs to the layer, in which
@@ -117,7 +117,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         }
         shared.cancel = subscribe(item, attempt, {
           next: (verdict) => {
-            const repeated = marked(verdict)
+            const repeated = repeat(verdict)
             if (isRight(verdict)) remember(key, repeated)
             shareNoMore(key, shared)
             for (const each of [...shared.observers]) each.next(each === observer ? verdict : repeated)
