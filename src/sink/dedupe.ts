@@ -40,7 +40,7 @@ const repeat = (each: Verdict): Verdict => (isRight(each) ? right({ ...each.righ
 
 /**
  * Delivers items of the same key once. A repeat of an item that was delivered less than `keyTimeout`
- * milliseconds ago is not sent: it is delivered with the receipt of the first, repeat `duplicate: true`. A
+ * milliseconds ago is not sent: it is delivered with the receipt of the first, marked `duplicate: true`. A
  * repeat while the first is in flight shares its verdict. Failures are not remembered, so a retry is sent.
  *
  * It is held in memory: a repeat after a restart is sent again. The memory belongs to the layer, in which
