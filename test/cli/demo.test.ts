@@ -24,16 +24,17 @@ it('tells what happened in words, and the sums add up', async () => {
 })
 
 // The same 62 lines again, for 4 s.
-it.skipIf(profile === 'short')('tells it in JSON', async () => {
-  const { code, stdout } = await headrace(['demo', '--output', 'json'])
-  expect(code).toBe(0)
-  const records = recordsOf(stdout)
-  expect(records[0]).toMatchObject({ v: 1, t: 'ready' })
-  expect(records.at(-1)).toEqual({
-    ...{ v: 1, t: 'summary', read: 62, refused: 2, accepted: 60, delivered: 59, rejected: 1 },
-    ...{ expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
+if (profile !== 'short')
+  it('tells it in JSON', async () => {
+    const { code, stdout } = await headrace(['demo', '--output', 'json'])
+    expect(code).toBe(0)
+    const records = recordsOf(stdout)
+    expect(records[0]).toMatchObject({ v: 1, t: 'ready' })
+    expect(records.at(-1)).toEqual({
+      ...{ v: 1, t: 'summary', read: 62, refused: 2, accepted: 60, delivered: 59, rejected: 1 },
+      ...{ expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
+    })
   })
-})
 
 const playing = () => {
   const modes: boolean[] = []

@@ -84,9 +84,9 @@ describe('a law', () => {
   ])('that %s is vacuous', (_, change, runs, text) => isVacuous(change, runs, text))
 
   // It is given 3 s to find an input.
-  it.skipIf(profile === 'short')('that filters all inputs away is vacuous', () =>
-    isVacuous({ input: fc.nat().filter(() => false) }, 0, /lets nothing, or too little/),
-  )
+  if (profile !== 'short')
+    it('that filters all inputs away is vacuous', () =>
+      isVacuous({ input: fc.nat().filter(() => false) }, 0, /lets nothing, or too little/))
 
   it('is a property of fast-check', async () => {
     await fc.assert(propertyOf(lessThan(2_000)))
