@@ -138,8 +138,7 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     const kind = plain(type ?? '-')
     const name = plain(id ?? '-')
     const bytes = body.length
-    const reply = async (): Promise<void> => {
-      if (status < 300 && !isForged && !(await keep(body))) return
+    const print = (): void => {
       const text = bodies ? { body: body.toString() } : {}
       if (output === 'json')
         out.line(toJson({ t: 'request', n, path, type, id, bytes, verdict, why, status, ...text }))
@@ -149,6 +148,12 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
         out.line(`${word} POST ${plain(path)}  ${kind} ${name}  ${how}`)
       }
       if (bodies && (output === 'lines' || output === 'live')) out.line(plain(lineOfBody(body), Infinity))
+    }
+    // With a file it may be that there is no answer.
+    if (file === undefined) print()
+    const reply = async (): Promise<void> => {
+      if (status < 300 && !isForged && !(await keep(body))) return
+      if (file !== undefined) print()
       response.writeHead(status).end()
       const how = `answered ${String(status)}${verdict === 'not checked' ? '' : `, ${verdict}`}`
       if (last.unshift(`${kind.padEnd(8)} ${name}  ${how}`) > LAST_REQUESTS) last.pop()

@@ -5,9 +5,6 @@ import { byteBuffer } from '../core/byteBuffer.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type Answer } from './answers.ts'
 
-/** Reads a body in chunks, never synchronously. The teardown runs once nothing more is wanted. */
-type StartReading = (observer: Observer<unknown>) => Cancel
-
 export type BodyLimits = ReturnType<typeof bodyLimits>
 
 /** The bytes that an empty chunk counts: a broken stream could have any number of them. */
@@ -35,8 +32,11 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
 
   return {
     begin,
-    /** A complete body, or the answer as soon as it is known. Rejects with what `start` throws. */
-    read: (start: StartReading) =>
+    /**
+     * A complete body, or the answer as soon as it is known. Rejects with what `start` throws, which reads in
+     * chunks, never synchronously. Its teardown runs once nothing more is wanted.
+     */
+    read: (start: (observer: Observer<unknown>) => Cancel) =>
       new Promise<Either<Answer, Uint8Array>>((resolve) => {
         const body = byteBuffer()
         let counted = 0

@@ -184,10 +184,8 @@ const missingRoom = (reserved: Room): Full | undefined => {
   return undefined
 }
 
-type WhenFull = CheckedCollectorOptions['whenFull']
-
 /** Stores one event at one target. Memory answers at once: a promise for each took half as long again. */
-const storeAt = (target: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
+const storeAt = (target: Target, routed: Routed, whenFull: CheckedCollectorOptions['whenFull']) => {
   const { destination, isGone } = target
   const { payload } = routed
   // An update removed the destination meanwhile. The sender repeats the request, which is routed anew.

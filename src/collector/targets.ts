@@ -54,8 +54,9 @@ const openTarget = (
   const hooksOf = webhooksOf(all)
   const hooks = settings.sink === undefined ? hooksOf(settings) : []
   const make = sink === undefined ? () => urlsSink(hooks, all) : ownSink(sink, sharedSecret, all)
-  const tell = (outcome: DestinationOutcome['outcome']): void => onOutcome({ destination: name, outcome })
-  const destination = openDestination(make, enabled, all, tell)
+  const destination = openDestination(make, enabled, all, (outcome) =>
+    onOutcome({ destination: name, outcome }),
+  )
   if (all.whenFull === 'deadLetter' && destination.addDeadLetter === undefined) {
     void destination.close({ timeout: 0 })
     throw new ConfigError('Invalid settings of a collector', [{ path: 'outbox', message: NO_DEAD_LETTERS }])

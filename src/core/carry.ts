@@ -38,7 +38,6 @@ export const STORED = { _tag: 'Stored' } as const
 
 /** Each is worse than the one before it. */
 const VERBS = ['ack', 'reject', 'nak'] as const
-type Verb = (typeof VERBS)[number]
 const ACK_TAGS = new Set<unknown>(['Delivered', 'Stored', 'Skipped'])
 const NAK_TAGS = new Set<unknown>(['Full', 'Closed', 'Disabled', 'NotStored', 'Abandoned'])
 
@@ -46,7 +45,7 @@ const NAK_TAGS = new Set<unknown>(['Full', 'Closed', 'Disabled', 'NotStored', 'A
 const isOurs = (ended: Fields): boolean => 'item' in ended || 'input' in ended || ended === STORED
 
 /** How an end is answered. All others, and lefts of the host, are rejected. */
-export const verbOf = (ended: unknown): Verb => {
+export const verbOf = (ended: unknown): (typeof VERBS)[number] => {
   const tag = isRecord(ended) && isOurs(ended) ? ended['_tag'] : undefined
   if (ACK_TAGS.has(tag)) return 'ack'
   return NAK_TAGS.has(tag) ? 'nak' : 'reject'

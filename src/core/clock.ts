@@ -72,23 +72,26 @@ export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: 
   }
 }
 
-/** Milliseconds by which the wall clock may run ahead before it is followed. */
-const MAX_LEAD = 1_000
+const steadyTime = perClock((clock) => {
+  let offset = clock.now() - clock.monotonic()
+  return {
+    now: (given?: number): number => {
+      const reading = given ?? clock.monotonic()
+      const lead = given === undefined ? clock.now() - reading - offset : 0
+      // Clocks drift by less.
+      if (lead >= 1_000) offset += lead
+      return Math.floor(offset + reading)
+    },
+    offset: () => offset,
+  }
+})
 
 /**
  * Wall time that is never set back: the time at the first call, carried on by the monotonic clock. That one
  * stands still while a machine sleeps, so a wall clock that is ahead is followed. A clock has one such
  * reading, so all deadlines compare. A reading of the monotonic clock may be given.
  */
-export const steady: (clock: Clock) => (reading?: number) => number = perClock((clock) => {
-  let offset = clock.now() - clock.monotonic()
-  return (given) => {
-    const reading = given ?? clock.monotonic()
-    const ahead = given === undefined ? clock.now() - reading - offset : 0
-    if (ahead >= MAX_LEAD) offset += ahead
-    return Math.floor(offset + reading)
-  }
-})
+export const steady = (clock: Clock): ((reading?: number) => number) => steadyTime(clock).now
 
 /** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */
 export const nextTurn = (task: () => void): Cancel => {
@@ -111,7 +114,8 @@ export const scheduleSafely = (clock: Clock, ms: number, run: () => void, fail: 
  * before if it is set for earlier; `Infinity`: not at all. `failed` receives errors of the clock.
  */
 export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) => void) => {
-  const now = steady(clock)
+  const { now, offset } = steadyTime(clock)
+  /** By the monotonic clock, as the timer: the steady time may jump meanwhile. */
   let setFor = Infinity
   let cancel: Cancel = () => undefined
   const run = (): void => {
@@ -120,9 +124,10 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
   }
   return {
     set: (due: number): void => {
-      if (due !== Infinity && due >= setFor) return
+      const ringsAt = due - offset()
+      if (due !== Infinity && ringsAt >= setFor) return
       if (setFor !== Infinity) cancel()
-      setFor = due
+      setFor = ringsAt
       if (due !== Infinity) cancel = scheduleSafely(clock, due - now(), run, failed)
     },
   }

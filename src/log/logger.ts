@@ -100,8 +100,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     const cause = causes.toSorted().join(';')
     const [oldest] = failing
     if (oldest !== undefined && failing.size >= MAX_FAILING && !failing.has(sink)) {
-      const isRecent = !isQuietSince(oldest[1].lastFailure, at)
-      if (isRecent) {
+      if (!isQuietSince(oldest[1].lastFailure, at)) {
         writeSometimes('warn', `failing ${cause}`, event, { sink })
         return
       }

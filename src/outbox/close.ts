@@ -31,6 +31,8 @@ export const closeRelay = async <A, D>(
 
   relay.stopAccepting()
   if (starting === 0) relay.stopStarting()
+  // Retries may be due since the machine slept.
+  else relay.poll()
   const isIdle = (): boolean => isWorkDone() && relay.running() === 0
   await relay.until(isWorkDone, starting)
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.

@@ -162,17 +162,18 @@ export const deliveries = <A, D>(
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
     const { entries } = delivery
     const end = clock.monotonic()
-    const time = now(end)
-    at.now = time
+    at.now = now(end)
     tell(delivery, end, verdict)
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
-    if (isLeft(verdict)) settleFailed(delivery, verdict, time)
+    if (isLeft(verdict)) settleFailed(delivery, verdict)
     else results.ack(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
 
-  const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>, time: number): void => {
+  const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>): void => {
     const { entries, item, startedAt } = delivery
+    // The machine may have slept in the attempt.
+    const time = (at.now = now())
     const failure = verdict.left
     reportClosed(failure)
     const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined

@@ -63,6 +63,15 @@ describe('closeRelay', () => {
     expect(seen).toMatchObject({ at: 7_000, result })
   })
 
+  it('sends what is due since the machine slept', async () => {
+    const { clock, sink, close } = open({ verdict: busy })
+    await clock.settle()
+    clock.wall(3_600_000)
+    close(10_000)
+    await clock.settle()
+    expect(sink.calls.map(({ startedAt }) => startedAt)).toEqual([0, 0])
+  })
+
   it('lets what runs after its verdict go on for the time of one attempt', async () => {
     const { clock, close } = open({ verdict: yes, after: 100, rest: 60_000 })
     const seen = close(30_000)

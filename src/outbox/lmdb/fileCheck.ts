@@ -81,8 +81,6 @@ const metaAt = (file: number, at: number) => {
   }
 }
 
-type Meta = NonNullable<ReturnType<typeof metaAt>>
-
 /** Whether headrace may have written a key into a tree. lmdb reads other forms of keys beyond their end. */
 const isKeyOf = (tree: string, key: Buffer): boolean => {
   const isNumber = (byte = 0): boolean => byte >= 0x08 && byte < 0x18
@@ -94,7 +92,7 @@ const isKeyOf = (tree: string, key: Buffer): boolean => {
 type TakeValue = (value: Buffer, nodeFlags: number, key: Buffer) => void
 
 /** Reads all trees of a file and throws where lmdb would fail or end the process, such as a missing page. */
-const checkTrees = (file: number, size: number, meta: Meta): void => {
+const checkTrees = (file: number, size: number, meta: NonNullable<ReturnType<typeof metaAt>>): void => {
   const { pageSize, freePages, trees, lastPage, transaction } = meta
   const pageCount = Math.min(Math.floor(size / pageSize), Number(lastPage) + 1)
   const isUsed = new Uint8Array(pageCount)

@@ -2,7 +2,7 @@ import { constVoid } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isDead } from '../../core/outcome.ts'
 import { batched } from '../batched.ts'
-import type { Ack, Entry, Nack } from '../outbox.ts'
+import type { Ack, Nack } from '../outbox.ts'
 import { aboutDead, aboutRetry } from '../stored.ts'
 import type { Leasing } from './leasing.ts'
 import type { AskServer } from './statements.ts'
@@ -75,10 +75,9 @@ export const resultsOf = <A>(
     if (isKeyed) turned()
     for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
   }
-  /** Late results, of entries that are leased no more, are left out. */
-  const isMine = ({ entry }: { readonly entry: Entry<A> }): boolean => leased.has(entry.id)
   const acks = lingering<Ack<A>>(clock, linger, async (list) => {
-    const mine = list.filter(isMine)
+    // Late results, of entries that are leased no more, are left out.
+    const mine = list.filter(({ entry }) => leased.has(entry.id))
     if (mine.length === 0) return
     const ahead = me.ahead()
     await remove(

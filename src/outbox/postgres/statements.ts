@@ -66,7 +66,7 @@ export interface DeadRow {
   readonly item: string
 }
 
-interface Rows {
+export interface Rows {
   readonly version: Readonly<{ version: number; encoding: string; isolation: string }>
   readonly use: { readonly kind: string; readonly owner: string | null }
   readonly register: { readonly id: string }

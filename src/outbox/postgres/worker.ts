@@ -1,5 +1,5 @@
 import { steady, type Clock } from '../../core/clock.ts'
-import type { AskServer } from './statements.ts'
+import type { AskServer, Rows } from './statements.ts'
 
 /** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
 const HOLDS = 1.5
@@ -25,7 +25,7 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   const now = (): number => Math.floor(clock.monotonic() + offset)
   /** Whether the machine slept, or its clock was set, since the server told its time: by 1 s or more. */
   const hasJumped = (): boolean => ownNow() - clock.monotonic() > offset - ahead + 500
-  const renew = async () => {
+  const renew = async (isAgain = false): Promise<Rows['renew']> => {
     const startedAt = clock.monotonic()
     // Before the first answer the server's time is not known: then nothing of others ends.
     const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
@@ -34,7 +34,9 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     ahead = Number(found.now) - ownNow()
     offset = Number(found.now) - clock.monotonic()
     if (found.alive) renewedAt = startedAt
-    return found
+    // After a sleep it gave a time that was over.
+    const isOver = me !== null && Number(found.now) - at > leaseTime / 2
+    return isOver && !isAgain ? renew(true) : found
   }
   const register = async (): Promise<void> => {
     if (ids[0] === undefined) await renew()

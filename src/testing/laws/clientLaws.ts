@@ -10,7 +10,7 @@ import { bodyOf } from '../../event/payload.ts'
 import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { makeWorld } from '../simulate.ts'
-import { holds, same, lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Drawn, type Law, type Run } from './law.ts'
 import { PARTLY, anyMembers, anyScript, partly } from './sinkWorld.ts'
 
 /** Makes the client under test: `createClient` gets these options. Their `sink` is the endpoint. @inline */
@@ -34,11 +34,10 @@ const clientRun = fc.record({
   closeWithin: fc.constantFrom(0, 1_000, 60_000),
   members: anyMembers,
 })
-type ClientRun = typeof clientRun extends fc.Arbitrary<infer I> ? I : never
 
 /** A flush has the messages that it must wait for. */
 interface ClientEvent {
-  readonly what: 'accepted' | 'sent' | 'ended' | 'flush' | 'flushed' | 'closed'
+  readonly what: 'accepted' | 'sent' | 'taken' | 'refused' | 'ended' | 'flush' | 'flushed' | 'closed'
   readonly ids: ReadonlyArray<string>
 }
 
@@ -50,13 +49,11 @@ const idOfMessage = ({ id }: Message): string => id
 const idsOf = (happened: ReadonlyArray<ClientEvent>, what: ClientEvent['what']): ReadonlyArray<string> =>
   happened.filter((each) => each.what === what).flatMap(({ ids }) => ids)
 
-const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Run) => {
+const playClient = async (open: OpenClient, given: Drawn<typeof clientRun>, { reach, log }: Run) => {
   const world = makeWorld(given.seed, {}, log)
   const { clock, random } = world
   const happened: ClientEvent[] = []
-  const ended: Array<{ outcome: Outcome<Message>; totals: Totals; isTaken: boolean | undefined }> = []
-  /** Whether the endpoint took a message by its last answer. */
-  const taken = new Map<string, boolean>()
+  const ended: Array<{ readonly outcome: Outcome<Message>; readonly totals: Totals }> = []
   const note = (what: ClientEvent['what'], ids: ReadonlyArray<string>): void => {
     happened.push({ what, ids })
     world.log(`${what} ${ids.join()}`)
@@ -70,7 +67,8 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const deliver: typeof sink.deliver = (batch, attempt) => {
     const answered = (verdict: Verdict): void => {
       const all = isLeft(verdict) ? memberVerdicts(verdict.left, batch.members.length) : undefined
-      for (const [at, { id }] of batch.members.entries()) taken.set(id, isRight(all?.[at] ?? verdict))
+      for (const [at, { id }] of batch.members.entries())
+        note(isRight(all?.[at] ?? verdict) ? 'taken' : 'refused', [id])
     }
     const unsettled = batch.members.map(() => undefined)
     const some = partly(unsettled, given.members, sink.calls.length, reach)
@@ -80,7 +78,7 @@ const playClient = async (open: OpenClient, given: ClientRun, { reach, log }: Ru
   const limits = { timeout: CLIENT_TIMEOUT, maxMessageBytes: 700, ...given.limits }
   const client = open({ ...parts, ...limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
-    ended.push({ outcome, totals: client.stats(), isTaken: taken.get(outcome.item.id) })
+    ended.push({ outcome, totals: client.stats() })
     note('ended', [outcome.item.id])
     reach(outcome._tag)
   }
@@ -127,10 +125,12 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
     },
     'tells-the-truth': {
       statement: 'Only what the endpoint took is delivered, and only what it refused is rejected.',
-      check: ({ ended }) => {
-        for (const { outcome, isTaken } of ended) {
-          if (outcome._tag === 'Delivered') same(isTaken, true)
-          if (outcome._tag === 'Rejected') same(isTaken, false)
+      check: ({ happened, ended }) => {
+        const answers = happened.filter(({ what }) => what === 'taken' || what === 'refused')
+        for (const { outcome } of ended) {
+          const last = answers.findLast(({ ids }) => ids.includes(outcome.item.id))?.what
+          if (outcome._tag === 'Delivered') same(last, 'taken')
+          if (outcome._tag === 'Rejected') same(last, 'refused')
         }
       },
       situations: ['Delivered', 'Rejected', PARTLY],

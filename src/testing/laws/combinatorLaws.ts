@@ -5,7 +5,7 @@ import type { Failure, Verdict } from '../../core/failure.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
 import { scriptedSink, type Reply } from '../scriptedSink.ts'
 import { virtualClock } from '../virtualClock.ts'
-import { holds, same, lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Drawn, type Law, type Run } from './law.ts'
 import { anyReply } from './sinkWorld.ts'
 
 /** Makes one sink of several, anew for each input. @inline */
@@ -24,7 +24,6 @@ export const combinationInput = fc.record({
   /** Milliseconds from the start of each attempt to its deadline. */
   time: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 150 })),
 })
-type CombinationInput = typeof combinationInput extends fc.Arbitrary<infer I> ? I : never
 
 interface LawRules {
   /** Each sink is asked when the one before it has failed. */
@@ -90,7 +89,7 @@ const stored = <A>(value: A): A =>
 export const playCombination = async (
   make: MakeCombination,
   rules: LawRules,
-  input: CombinationInput,
+  input: Drawn<typeof combinationInput>,
   { log }: Pick<Run, 'log'>,
 ) => {
   const clock = virtualClock({ start: 0 })

@@ -9,6 +9,8 @@ export interface Run {
   readonly log: (line: string) => void
 }
 
+export type Drawn<A> = A extends fc.Arbitrary<infer I> ? I : never
+
 export const silent: Run = { reach: () => undefined, log: () => undefined }
 
 /** A statement that holds for every input, as plain data. Check it with `checkLaws` or `registerLaws`. */
@@ -77,14 +79,10 @@ export const lawsOver = <In, Trace>(
   play: (input: In, run: Run) => Trace | Promise<Trace>,
   laws: Readonly<Record<string, TraceLaw<Trace, In>>>,
 ): ReadonlyArray<Law> =>
-  Object.entries(laws).map(([name, { check, ...rest }]) =>
-    law<In>({
-      ...rest,
-      id: `${room}/${name}`,
-      input,
-      check: async (each, run) => check(await play(each, run), each, run),
-    }),
-  )
+  Object.entries(laws).map(([name, { check: judge, ...rest }]) => {
+    const check = async (each: In, run: Run) => judge(await play(each, run), each, run)
+    return law<In>({ ...rest, id: `${room}/${name}`, input, check })
+  })
 
 /** A law as a property, for an `fc.assert` with options of your own. It does not look at `situations`. */
 export const propertyOf = <In>(law: Law<In>): fc.IAsyncProperty<[In]> =>

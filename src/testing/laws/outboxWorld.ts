@@ -10,6 +10,7 @@ import type { Outbox } from '../../outbox/outbox.ts'
 import type { ScriptedDisk } from '../disk.ts'
 import type { VirtualClock } from '../virtualClock.ts'
 import { commands } from './texts.ts'
+import type { Drawn } from './law.ts'
 
 /** The items in the laws of an outbox. `byteLength` is the size; it says nothing about `text`. */
 export interface OutboxItem {
@@ -102,7 +103,7 @@ export const outboxRun = fc.record({
     { max: 60 },
   ),
 })
-export type OutboxRun = typeof outboxRun extends fc.Arbitrary<infer I> ? I : never
+export type OutboxRun = Drawn<typeof outboxRun>
 export type OutboxCommand = OutboxRun['commands'][number]
 
 /** The answer of a store. Time moves while timers wait; without one, real input or output has 10 s. */

@@ -14,7 +14,7 @@ import { withTimeout } from '../../sink/timeout.ts'
 import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
-import { holds, same, lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Drawn, type Law, type Run } from './law.ts'
 import { PARTLY, anyMembers, anyScript, partly } from './sinkWorld.ts'
 
 /** Where a pipeline runs. */
@@ -91,7 +91,7 @@ const inputOf = (item: fc.Arbitrary<unknown>, sourceFails: boolean) => {
     members: anyMembers,
   })
 }
-type PipelineRun = ReturnType<typeof inputOf> extends fc.Arbitrary<infer I> ? I : never
+type PipelineRun = Drawn<ReturnType<typeof inputOf>>
 
 /** `value`: the end of an item, or the error of the pipeline. */
 interface Happened {

@@ -9,7 +9,7 @@ import { one } from '../../outbox/take.ts'
 import { exponential } from '../../policy/retryPolicy.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../virtualClock.ts'
-import { holds, same, lawsOver, type Law, type Run } from './law.ts'
+import { holds, same, lawsOver, type Drawn, type Law, type Run } from './law.ts'
 import { settled, type OutboxLawOptions } from './outboxWorld.ts'
 
 /** Where several relays open one store. */
@@ -55,13 +55,12 @@ const sharedRun = fc.record({
   /** The last relay never crashes, so that everything ends. */
   crashes: fc.array(fc.record({ at, relay: fc.nat(RELAYS - 2) }), { maxLength: 3 }),
 })
-type SharedRun = typeof sharedRun extends fc.Arbitrary<infer I> ? I : never
 
 const aims = ['another process delivered an item', 'a retry', 'a crash cut a delivery']
 
 const playShared = async (
   open: OpenSharedOutbox,
-  { latency, maxInFlight, isLong, items, crashes }: SharedRun,
+  { latency, maxInFlight, isLong, items, crashes }: Drawn<typeof sharedRun>,
   { log, reach }: Run,
   settle: OutboxLawOptions['settle'],
 ) => {

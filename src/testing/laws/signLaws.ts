@@ -3,7 +3,7 @@ import { tryCatch } from 'fp-ts/lib/Either.js'
 import { createHmac } from 'node:crypto'
 import { isLeft, type Either } from '../../core/either.ts'
 import { isRecord } from '../../core/json.ts'
-import { holds, same, lawsOver, type Law } from './law.ts'
+import { holds, same, lawsOver, type Drawn, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
 import { sizedAround, textOfSize } from './texts.ts'
 
@@ -103,9 +103,7 @@ const signInput = fc.record({
   odds: fc.tuple(namesOf(odd), namesOf(odd), namesOf(odd)),
 })
 
-type SignInput = typeof signInput extends fc.Arbitrary<infer I> ? I : never
-
-const played = ({ long: { size, start, end }, ...each }: SignInput) => {
+const played = ({ long: { size, start, end }, ...each }: Drawn<typeof signInput>) => {
   return { ...each, bytes: Buffer.from(each.body, 'hex'), long: start + textOfSize(size) + end }
 }
 

@@ -225,8 +225,7 @@ export const playSink = async <A>(
   given: Attempt = onlyAttempt,
 ) => {
   let fault: Misbehaviour | undefined
-  const faultOf = (request: NetworkRequest): Misbehaviour => fault ?? scripted(request)
-  const world = makeWorld(seed, { network: faultOf, maxTimers: MAX_TIMERS }, log)
+  const world = makeWorld(seed, { network: (each) => fault ?? scripted(each), maxTimers: MAX_TIMERS }, log)
   const { clock, network } = world
   const attempt = { ...given, clock }
   const scripted = faultPlayer<NetworkRequest>(clock, script)
