@@ -6,7 +6,8 @@ import { Event, toWebhookBody } from '../../src/event/index.ts'
 import { contramap, deliver, encode, failover, firstSuccess, route, toAll } from '../../src/index.ts'
 import { validate, withCircuitBreaker, withConcurrency, withDedupe, withObserver } from '../../src/index.ts'
 import { withRateLimit, withRetryAfterGate, withTimeout } from '../../src/index.ts'
-import type { Layer, Payload, Sink } from '../../src/index.ts'
+import type { Layer, Payload, Random, Sink } from '../../src/index.ts'
+import type { VirtualClock } from '../../src/testing/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries, standard } from '../../src/policy/index.ts'
 import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
@@ -29,7 +30,8 @@ const layers: Readonly<Record<string, () => Layer>> = {
   failover: () => (sink) => failover([sink]),
   toAll: () => (sink) => toAll([sink]),
 }
-const timeout = () => withTimeout({ timeout: 30 })
+/** Odd, as no answer is at its end. */
+const timeout = () => withTimeout({ timeout: 31 })
 /** A timeout is for a sink alone: around `toAll` it forgets what the other sinks answered. */
 const leafLayers: typeof layers = { ...layers, timeout }
 const namesOf = (of: typeof layers) => fc.array(fc.constantFrom(...Object.keys(of)), { maxLength: 3 })
@@ -77,20 +79,26 @@ const composition = fc.record({
   maxCount: fc.constantFrom(4, 2, 20, 1),
   maxBytes: fc.constantFrom(500_000, 500),
   maxDelay: fc.constantFrom(Infinity, 5_000, 100),
+  /** The machine sleeps for so long, 50 ms after the start. */
+  sleep: fc.constantFrom(0, 0, 3_000, 14_400_000),
 })
 const open = (options: ClientOptions) => createClient('a key', options)
 type Source = Parameters<typeof eventPipeline>[0]
 const encoded = (source$: Source) => source$.pipe(validate(Event), encode(toWebhookBody))
 
 const lawsOf = ({ tree, isInLists, maxInFlight, room, ...given }: Drawn<typeof composition>) => {
-  const { retry: name, ...batch } = given
+  const { retry: name, sleep, ...batch } = given
   const retry = retries[name]
   const options = () => ({ retry, maxInFlight, outbox: memoryOutbox<Payload<Event>>({ maxCount: room }) })
+  const sleeping = (clock: VirtualClock, random: Random) => {
+    clock.schedule(50, () => clock.wall(sleep))
+    return { clock, random, ...options() }
+  }
   const each = pipelineLaws<Payload<Event>>((source$, sink, { clock, random, sinks }) =>
-    encoded(source$).pipe(deliver(build(tree, { sink, sinks }), { clock, random, ...options() })),
+    encoded(source$).pipe(deliver(build(tree, { sink, sinks }), sleeping(clock, random))),
   )
   const inLists = pipelineLaws<ReadonlyArray<Payload<Event>>>((source$, sink, { clock, random, sinks }) =>
-    encoded(source$).pipe(deliver(build(tree, { sink, sinks }), { clock, random, batch, ...options() })),
+    encoded(source$).pipe(deliver(build(tree, { sink, sinks }), { batch, ...sleeping(clock, random) })),
   )
   const clients = clientLaws((options) => {
     const limits = { maxCount: room, overflow: isInLists ? 'dropOldest' : 'error' } as const
