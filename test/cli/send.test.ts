@@ -208,11 +208,6 @@ const receiver = () =>
   })
 
 describe('Ctrl-C', () => {
-  const written = (event: string, reason: unknown) => ({
-    ...{ type: 'track', userId: 'u1', event, messageId: event, reason },
-    timestamp: expect.any(String) as unknown,
-  })
-
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'H9: %s stops reading; what was read is accounted for',
     async (name) => {
@@ -243,8 +238,8 @@ describe('Ctrl-C', () => {
     const { code, stdout } = await ended
     expect(code).toBe(7)
     expect(recordsOf(stdout).at(-1)).toMatchObject({ accepted: 2, delivered: 1, abandoned: 1, waiting: 0 })
-    const reason = expect.stringMatching(/^abandoned: http.* 503$/)
-    expect(recordsOf(readFileSync(dead, 'utf8'))).toEqual([written('Down', reason)])
+    const reason = expect.stringMatching(/^abandoned: http.* 503$/) as unknown
+    expect(recordsOf(readFileSync(dead, 'utf8'))).toMatchObject([{ event: 'Down', reason }])
   })
 
   it('lets what is on its way arrive', async () => {

@@ -50,10 +50,6 @@ describe('decodeSettings', () => {
     ['a URL that is no entry', { webhooks: [url] }, ['webhooks[0]']],
     ['an entry without a URL', { webhooks: [{}] }, ['webhooks[0].url']],
     ['a misspelt scheme', { webhooks: [{ url: 'htps://a.example' }] }, ['webhooks[0].url']],
-    ['credentials', { webhooks: [{ url: 'https://user:pw@a.example' }] }, ['webhooks[0].url']],
-    ['a backslash', { webhooks: [{ url: 'https://a.example\\@evil' }] }, ['webhooks[0].url']],
-    ['a tab', { webhooks: [{ url: 'https://exa\tmple.com' }] }, ['webhooks[0].url']],
-    ['a metadata address', { webhooks: [{ url: 'http://169.254.169.254/latest' }] }, ['webhooks[0].url']],
     [
       'the same URL twice',
       { webhooks: [{ url: 'https://A.example:443/' }, { url: 'https://a.example' }] },

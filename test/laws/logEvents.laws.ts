@@ -15,9 +15,8 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
-import type { Drawn } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
-import { forAllAsync } from '../support/check.ts'
+import { forAllAsync, type Drawn } from '../support/check.ts'
 
 type Answer = 'ok' | 'refuse' | 'once' | 'busy'
 const answer = fc.constantFrom<Answer>('ok', 'ok', 'refuse', 'once', 'busy')

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { deliver, partlyFailed, refused, retryable, toAll } from '../../src/index.ts'
+import { deliver, lift, partlyFailed, refused, retryable, toAll } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, deadline, exponential, respectRetryAfter } from '../../src/policy/index.ts'
 import type { Attempt, BulkDeliverOptions, Outcome, Verdict } from '../../src/index.ts'
@@ -27,10 +27,8 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
     reply: (items, { number }) => ({ verdict: verdictOf(items, number), after: 10 }),
   })
   const how = { batch: { maxCount: 3, maxDelay: 100 }, retry: exponential(), random: () => 0, ...options }
-  const source = new Subject<ReturnType<typeof right<never, string>>>()
-  input.subscribe({ next: (item) => source.next(right(item)), complete: () => source.complete() })
-  source
-    .pipe(deliver(sink, { ...how, clock, onEvent: (event) => events.push(event) }))
+  input
+    .pipe(lift(), deliver(sink, { ...how, clock, onEvent: (event) => events.push(event) }))
     .subscribe({ next: (each) => ended.push(each), complete: () => (isOver = true) })
   const sent = () => sink.calls.map(({ item, startedAt }) => `${String(startedAt)} ${item.join(',')}`)
   const tags = () => ended.map((each) => ('item' in each ? `${each._tag} ${each.item}` : each._tag))

@@ -25,9 +25,9 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { ndjsonLines as linesOf } from '../../src/sources/ndjson.ts'
 import { webhook } from '../../src/http/webhook.ts'
-import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { virtualClock } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
-import { answered, until } from '../support/http.ts'
+import { answered, receiverOf, until } from '../support/http.ts'
 import { throwing, turns } from '../support/check.ts'
 
 type Untyped = (...given: ReadonlyArray<unknown>) => unknown
@@ -186,7 +186,7 @@ test.each([
   [{ do: 'slowBody', code: 200, bytesPerSecond: 1_000 }, ['delivered', 'complete']],
 ] as const)('a webhook has 5 s without an option (N8): %o', async (fault, wanted) => {
   const clock = virtualClock()
-  const receiver = await loopbackReceiver([fault])
+  const receiver = await receiverOf([fault])
   const hook = webhook({ url: receiver.url })
   const told: string[] = []
   const headers = answered()
@@ -203,7 +203,6 @@ test.each([
   expect(told).toEqual(wanted)
   await until(() => receiver.connections() === 0)
   await hook.close({ timeout: 0 })
-  await receiver.close()
 })
 
 test('a pipeline without onEvent writes to the debug log (N23)', () => {

@@ -1,26 +1,23 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { retryable, type Verdict } from '../../src/index.ts'
-import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
-import { sharedStore } from '../support/sharedStore.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
 
-type Clock = ReturnType<typeof virtualClock>
-
 describe('closeRelay', () => {
-  const open = (play: Reply, outbox: (clock: Clock) => Outbox<string> = () => memoryOutbox()) => {
+  const open = (play: Reply) => {
     const clock = virtualClock()
     const sink = scriptedSink<string>({ clock, reply: () => play })
     const work = relay<string>({
       sink,
-      outbox: outbox(clock),
+      outbox: memoryOutbox(),
       retry: exponential({ base: 1_000 }),
       clock,
       random: () => 0,
@@ -77,19 +74,5 @@ describe('closeRelay', () => {
     const seen = close(30_000)
     await clock.advance(60_000)
     expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
-  })
-
-  it('leaves to a durable outbox what has not ended, which waits', async () => {
-    let text = () => ''
-    const { clock, close } = open({ verdict: busy }, (time) => {
-      const store = sharedStore<string>(time)
-      text = () => store.text()
-      return store.open().outbox
-    })
-    await clock.settle()
-    const seen = close(500)
-    await clock.advance(500)
-    expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
-    expect(JSON.parse(text())).toMatchObject({ rows: [{ entry: { item: 'a', progress: { attempts: 1 } } }] })
   })
 })

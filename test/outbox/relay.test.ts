@@ -11,6 +11,7 @@ import { ordered } from '../../src/outbox/ordered.ts'
 import { relay, type Relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { throwing } from '../support/check.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
@@ -306,6 +307,16 @@ describe('a store that fails', () => {
     }
     expect(defects).toEqual([100, ...Array<number>(8).fill(4), 0])
     expect(count('end')).toBe(100)
+  })
+
+  it('is asked again if it failed when it was asked for the next time', async () => {
+    let nextDue = (): number | undefined => undefined
+    const { clock, work } = setUp({ store: (outbox) => ({ ...outbox, nextDue: () => nextDue() }) })
+    nextDue = throwing('down')
+    const idle = work.until(() => !work.hasWorkBefore(Infinity))
+    nextDue = () => undefined
+    await clock.advance(1_000)
+    expect(await Promise.race([idle, Promise.resolve('waits')])).toBe(true)
   })
 
   it('that never recovers hands back what it could not save, at an abort', async () => {

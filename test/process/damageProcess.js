@@ -65,9 +65,7 @@ const damages = (random) => {
       return bytes
     },
     (bytes) => bytes.subarray(0, below(bytes.length)),
-    (bytes) => {
-      return bytes.fill(0, below(bytes.length))
-    },
+    (bytes) => bytes.fill(0, below(bytes.length)),
   ]
 }
 

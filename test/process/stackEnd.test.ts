@@ -1,8 +1,8 @@
 /** A host whose recursion overflows, and that records the error in each frame on the way out. */
 import { expect, it } from 'vitest'
-import { createClient } from '../../src/client/createClient.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
-import { openOver, track } from '../destination/virtual.ts'
+import { track } from '../destination/virtual.ts'
+import { parts } from '../support/parts.ts'
 
 const overflow = (record: () => void): void => {
   try {
@@ -13,23 +13,11 @@ const overflow = (record: () => void): void => {
   }
 }
 
-const parts = {
-  client: () => {
-    const made = createClient('key', {
-      sink: sink('s', async () => 'ok'),
-      ...{ size: 1, concurrency: 4, logger: false, drainOnExit: false },
-    })
-    return { ...made, rest: made.flush, call: () => made.track({ userId: 'u', event: 'Overflow' }) }
-  },
-  destination: () => {
-    const made = openOver([sink('s', async () => 'ok')], { logger: false })
-    const call = (): unknown => made.send({ ...track(''), messageId: `m${String(Math.random())}` })
-    return { ...made, rest: made.idle, call }
-  },
-} as const
-
 it.each(['client', 'destination'] as const)('a %s lives on, and ends what it accepted', async (kind) => {
-  const { call, rest, stats, close, send } = parts[kind]()
+  const options = { target: () => sink('s', async () => 'ok'), ended: () => undefined }
+  const { rest, stats, close, send } = parts[kind]({ ...options, client: { concurrency: 4 } })
+  // A client makes its ids.
+  const ids = () => (kind === 'client' ? {} : { messageId: `m${String(Math.random())}` })
   const rejected: unknown[] = []
   let frames = 0
   // Node prints each promise that it cannot make there.
@@ -38,7 +26,7 @@ it.each(['client', 'destination'] as const)('a %s lives on, and ends what it acc
     try {
       overflow(() => {
         if (frames++ > 2_000) return
-        const answer = call()
+        const answer = send({ type: 'track', userId: 'u', event: 'Overflow', ...ids() } as never)
         if (answer instanceof Promise) answer.catch((error: unknown) => rejected.push(error))
       })
     } catch {

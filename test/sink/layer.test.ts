@@ -60,11 +60,8 @@ describe('a sink of a host is held to the contract:', () => {
   )
 })
 
-const subscribe = (start: Parameters<typeof makeSink<number>>[1]) =>
-  hear(
-    makeSink('own', start, () => Promise.resolve()),
-    1,
-  )
+const own = (start: Subscribe<number>) => makeSink('own', start, () => Promise.resolve())
+const subscribe = (start: Subscribe<number>) => hear(own(start), 1)
 
 test('makeSink runs the teardown once: before the end, or at the cancel', () => {
   const order: string[] = []
@@ -122,16 +119,14 @@ test.each<readonly [ReadonlyArray<keyof Observer<Verdict>>, ReadonlyArray<unknow
     setImmediate(() => answer(observer, taken))
     return () => cleared++
   }
-  const layer = makeLayer<number>(
-    makeSink('own', start, () => Promise.resolve()),
-    (start) => (item, attempt, observer) =>
-      start(item, attempt, {
-        next: (verdict) => observer.next(verdict),
-        error: (defect) => observer.error(defect),
-        complete: () => observer.complete(),
-        ...Object.fromEntries(where.map((name) => [name, throwing(planted)])),
-      }),
-  )
+  const layer = makeLayer<number>(own(start), (start) => (item, attempt, observer) => {
+    return start(item, attempt, {
+      next: (verdict) => observer.next(verdict),
+      error: (defect) => observer.error(defect),
+      complete: () => observer.complete(),
+      ...Object.fromEntries(where.map((name) => [name, throwing(planted)])),
+    })
+  })
   const heard = hear(layer, 1)
   await turns(2)
   expect([heard.told, cleared]).toEqual([told, 1])

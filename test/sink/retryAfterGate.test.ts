@@ -14,12 +14,8 @@ test('what a gate inside holds back is held with the name of that gate', () => {
   const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: held }) })
   const told: Verdict[] = []
   const run = subscribeTo(withRetryAfterGate()(inner))
-  for (let n = 0; n < 2; n++)
-    run(
-      'a',
-      { ...onlyAttempt, clock },
-      hearing((each) => told.push(each)),
-    )
+  const hear = hearing((each) => told.push(each))
+  for (let n = 0; n < 2; n++) run('a', { ...onlyAttempt, clock }, hear)
   expect([inner.calls.length, told[1]]).toEqual([1, held])
 })
 

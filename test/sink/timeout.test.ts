@@ -4,22 +4,23 @@ import { expect, test, vi } from 'vitest'
 import { onlyAttempt, withTimeout, type Sink, type Verdict } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/index.ts'
 
+const sinkOf = (start: (subscriber: Subscriber<Verdict>) => void): Sink<number> => ({
+  name: 'a',
+  deliver: () => new Observable(start),
+  close: async () => undefined,
+})
+
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
   expect(() => withTimeout({ timeout: within })).toThrow(/options of withTimeout: timeout must be/),
 )
 
 test('a verdict that comes at once is in time, however long its sink took, and reads no clock', () => {
   let time = 0
-  const answer = (subscriber: Subscriber<Verdict>): void => {
+  const sink = sinkOf((subscriber) => {
     time = 200
     subscriber.next(right({ sink: 'a' }))
     subscriber.complete()
-  }
-  const sink: Sink<number> = {
-    name: 'a',
-    deliver: () => new Observable(answer),
-    close: async () => undefined,
-  }
+  })
   const heard: string[] = []
   const monotonic = vi.fn(() => time)
   withTimeout({ timeout: 100 })(sink)
@@ -45,14 +46,9 @@ test.each([
     },
   }
   let answer = (): void => undefined
-  const sink: Sink<number> = {
-    name: 'a',
-    deliver: () =>
-      new Observable((subscriber) => {
-        answer = () => subscriber.next(right({ sink: 'a' }))
-      }),
-    close: () => Promise.resolve(),
-  }
+  const sink = sinkOf((subscriber) => {
+    answer = () => subscriber.next(right({ sink: 'a' }))
+  })
   const heard: string[] = []
   withTimeout({ timeout: 100 })(sink)
     .deliver(1, { ...onlyAttempt, clock })
