@@ -99,10 +99,9 @@ test('steady follows a wall clock that is a second ahead, never back, and a cloc
   const seen = [5, 994, -60_000, 60_001, -2_000].map((shift) => {
     clock.tick(5)
     clock.wall(shift)
-    return [first(), steady(clock)()]
+    return first() === steady(clock)() && first()
   })
-  expect(seen.map(([one]) => one)).toEqual([1_005, 1_010, 1_015, 2_020, 2_025])
-  expect(seen.every(([one, other]) => one === other)).toBe(true)
+  expect(seen).toEqual([1_005, 1_010, 1_015, 2_020, 2_025])
   expect(steady(virtualClock({ start: 7 }))()).toBe(7)
 })
 

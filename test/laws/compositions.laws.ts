@@ -6,8 +6,7 @@ import { Event, toWebhookBody } from '../../src/event/index.ts'
 import { contramap, deliver, encode, failover, firstSuccess, route, toAll } from '../../src/index.ts'
 import { validate, withCircuitBreaker, withConcurrency, withDedupe, withObserver } from '../../src/index.ts'
 import { withRateLimit, withRetryAfterGate, withTimeout } from '../../src/index.ts'
-import type { Layer, Payload, Random, Sink } from '../../src/index.ts'
-import type { VirtualClock } from '../../src/testing/index.ts'
+import type { Layer, Payload, Sink } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries, standard } from '../../src/policy/index.ts'
 import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
@@ -90,15 +89,15 @@ const lawsOf = ({ tree, isInLists, maxInFlight, room, ...given }: Drawn<typeof c
   const { retry: name, sleep, ...batch } = given
   const retry = retries[name]
   const options = () => ({ retry, maxInFlight, outbox: memoryOutbox<Payload<Event>>({ maxCount: room }) })
-  const sleeping = (clock: VirtualClock, random: Random) => {
+  const sleeping = ({ clock, random }: Pick<PipelineWorld<Sent>, 'clock' | 'random'>) => {
     clock.schedule(50, () => clock.wall(sleep))
     return { clock, random, ...options() }
   }
-  const each = pipelineLaws<Payload<Event>>((source$, sink, { clock, random, sinks }) =>
-    encoded(source$).pipe(deliver(build(tree, { sink, sinks }), sleeping(clock, random))),
+  const each = pipelineLaws<Payload<Event>>((source$, sink, world) =>
+    encoded(source$).pipe(deliver(build(tree, { sink, sinks: world.sinks }), sleeping(world))),
   )
-  const inLists = pipelineLaws<ReadonlyArray<Payload<Event>>>((source$, sink, { clock, random, sinks }) =>
-    encoded(source$).pipe(deliver(build(tree, { sink, sinks }), { batch, ...sleeping(clock, random) })),
+  const inLists = pipelineLaws<ReadonlyArray<Payload<Event>>>((source$, sink, world) =>
+    encoded(source$).pipe(deliver(build(tree, { sink, sinks: world.sinks }), { batch, ...sleeping(world) })),
   )
   const clients = clientLaws((options) => {
     const limits = { maxCount: room, overflow: isInLists ? 'dropOldest' : 'error' } as const

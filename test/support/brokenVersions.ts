@@ -37,10 +37,9 @@ type Versions<Make> = Readonly<Record<string, Broken<Make>>>
 type Fault<Key> = Key extends `${string}: ${infer Name}` ? Name : never
 
 /** Takes a list whole of which a part failed. */
-const takingParts = map((each: Verdict): Verdict => {
-  const isPartly = isLeft(each) && each.left._tag === 'PartlyFailed'
-  return isPartly ? right({ sink: 'laws' }) : each
-})
+const takingParts = map((each: Verdict) =>
+  isLeft(each) && each.left._tag === 'PartlyFailed' ? right({ sink: 'laws' }) : each,
+)
 
 /** The keys name the law that finds it, and the fault. */
 const versions =

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { createServer as createHttp, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { afterEach, beforeEach, onTestFinished } from 'vitest'
+import { afterEach, onTestFinished } from 'vitest'
 import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
@@ -21,10 +21,7 @@ type Script = FaultScript | ((received: Received) => Misbehaviour)
 /** Things to close after each test of a file, the last one first; then no socket of it may be left. Call it once a file. */
 export const closedAfterEach = () => {
   const closers: Array<() => Promise<unknown>> = []
-  let before = 0
-  beforeEach(() => {
-    before = openSockets()
-  })
+  const before = openSockets()
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close()
     await until(() => openSockets() <= before)
