@@ -53,7 +53,7 @@ export interface VirtualClock extends Clock {
   readonly pending: () => number
   /** The same timers, by due time. */
   readonly timers: () => ReadonlyArray<PendingTimer>
-  /** Shifts the wall clock by `shift` milliseconds, as NTP may do. Durations and timers do not change. */
+  /** Shifts the wall clock by `shift` ms, as NTP or a sleep of the machine does. Timers do not change. */
   readonly wall: (shift: number) => void
 }
 
