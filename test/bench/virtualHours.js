@@ -5,23 +5,16 @@ import { deliver, retryable } from 'headrace'
 import { scriptedSink, seededRandom, virtualClock } from 'headrace/testing'
 
 const MESSAGES = 1_000
-const MOST_MS = 1_000
 
-const fourHours = async () => {
+export const run = async () => {
   const clock = virtualClock()
-  const sink = scriptedSink({
-    clock,
-    reply: () => ({ verdict: left(retryable('status', { status: 503 })), after: 20 }),
-  })
+  const busy = { verdict: left(retryable('status', { status: 503 })), after: 20 }
+  const sink = scriptedSink({ clock, reply: () => busy })
   const source$ = from(Array.from({ length: MESSAGES }, (_, n) => n)).pipe(map((n) => right(n)))
   const before = process.cpuUsage()
   await clock.run(lastValueFrom(source$.pipe(deliver(sink, { clock, random: seededRandom(1) }))))
   const { user, system } = process.cpuUsage(before)
-  return { attempts: sink.calls.length, cpuMs: (user + system) / 1_000 }
-}
-
-export const run = async () => {
-  const { attempts, cpuMs } = await fourHours()
-  const what = `4 h of ${MESSAGES} messages, ${attempts} attempts`
-  return [{ what, figure: cpuMs, unit: 'ms of CPU', target: `at most ${MOST_MS}`, met: cpuMs <= MOST_MS }]
+  const figure = (user + system) / 1_000
+  const what = `4 h of ${MESSAGES} messages, ${sink.calls.length} attempts`
+  return [{ what, figure, unit: 'ms of CPU', target: 'at most 1000', met: figure <= 1_000 }]
 }

@@ -19,6 +19,7 @@ import { webhookDestination, type Destination } from '../../src/destination/inde
 import type { Event } from '../../src/event/index.ts'
 import { migrate, postgres, type PostgresOptions } from '../../src/outbox/postgres/postgresOutbox.ts'
 import { schemaSql } from '../../src/outbox/postgres/schema.ts'
+import { workerOf } from '../../src/outbox/postgres/worker.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import type { CorruptRecord, Entry, OutboxFactoryOptions, TransactionClient } from '../../src/outbox/index.ts'
 import type { TransactionalOutbox } from '../../src/outbox/index.ts'
@@ -515,7 +516,6 @@ describe('PostgreSQL', async () => {
   })
 
   test.each([
-    ['the same clock', 0, 0],
     ['another clock', -600_000, 0],
     ['a clock that jumps after the opening', 0, 18_000_000],
   ])('moments keep their meaning for a process with %s', async (_, behind, jump) => {
@@ -538,6 +538,16 @@ describe('PostgreSQL', async () => {
     expect(Math.abs((first ?? 0) - (now - 5_000 + behind))).toBeLessThan(60_000)
     expect(Math.abs((next ?? 0) - (now + 9_000 + behind))).toBeLessThan(60_000)
     await Promise.all([a.close(), b.close()])
+  })
+
+  test('what is due by the own time is due by that of the server, whatever their fractions', async () => {
+    let at = 0
+    const clock = { ...systemClock, monotonic: () => at, now: () => 1_000 }
+    const me = workerOf(() => Promise.resolve([{ gone: 0, now: '1000' }] as never), 'q', clock, 30_000)
+    at = 0.9
+    await me.renew()
+    at = 10.1
+    expect([me.now(), me.ahead()]).toEqual([1_010, 0])
   })
 
   describe('what cannot be opened says why', () => {

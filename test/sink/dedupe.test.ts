@@ -42,7 +42,6 @@ it('a retry is sent, also while the failed delivery goes on after its verdict', 
   const first = send()
   clock.tick(1)
   send()
-  expect(inner.calls).toHaveLength(2)
   first.unsubscribe()
   expect(inner.calls.map(({ ended }) => ended)).toEqual(['cancelled', undefined])
 })

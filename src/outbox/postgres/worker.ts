@@ -22,7 +22,8 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   /** The present id has no leases yet: a retirement of the others failed. */
   let isRetiring = false
 
-  const now = (): number => Math.floor(clock.monotonic() + offset)
+  /** Rounded up: what is due by the own time, which is whole, is due here too. */
+  const now = (): number => Math.ceil(clock.monotonic() + offset)
   /** Whether the machine slept, or its clock was set, since the server told its time: by 1 s or more. */
   const hasJumped = (): boolean => ownNow() - clock.monotonic() > offset - ahead + 500
   const renew = async (isAgain = false): Promise<Rows['renew']> => {
@@ -31,12 +32,12 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
     const [found] = await ask('renew', [queue, me, at, Math.ceil(leaseTime * HOLDS)])
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
-    ahead = Number(found.now) - ownNow()
     offset = Number(found.now) - clock.monotonic()
-    if (found.alive) renewedAt = startedAt
+    ahead = Number(found.now) - ownNow()
     // After a sleep it gave a time that was over.
-    const isOver = me !== null && Number(found.now) - at > leaseTime / 2
-    return isOver && !isAgain ? renew(true) : found
+    const isOver = !isAgain && me !== null && Number(found.now) - at > leaseTime / 2
+    if (found.alive) renewedAt = isOver ? -Infinity : startedAt
+    return isOver ? renew(true) : found
   }
   const register = async (): Promise<void> => {
     if (ids[0] === undefined) await renew()
