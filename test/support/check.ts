@@ -4,10 +4,9 @@ import * as fc from 'fast-check'
 import { lastValueFrom, toArray, type Observable } from 'rxjs'
 import { it } from 'vitest'
 
-export { holds, same } from '../../src/testing/laws/law.ts'
+export { holds, same, type Drawn } from '../../src/testing/laws/law.ts'
 
 export type Law = Readonly<{ id: string; property: fc.IAsyncProperty<unknown> }>
-export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
 export const law = <Input>(
   id: string,
