@@ -122,9 +122,8 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
     const body = Buffer.from(read.right)
     const { verdict, why } = judge(secret, body, request.headers['x-signature'])
     const isForged = verdict === 'not authentic'
-    const fails = systemRandom() < fail
     const startedAt = systemClock.now()
-    const taken = fails ? 503 : isForged ? 401 : undefined
+    const taken = systemRandom() < fail ? 503 : isForged ? 401 : undefined
     const unreached = (error: unknown): number => {
       if (!stop.aborted) err.line(`headrace listen: --forward-to could not be reached: ${whyNot(error)}`)
       return 502

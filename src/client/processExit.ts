@@ -4,11 +4,8 @@ import { nextTurn, systemClock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
 import { callSafely } from '../log/listeners.ts'
 
-/** The longest timer. It is cancelled long before. */
-const FOREVER = 2_147_483_647
-
 /** Keeps the process alive until the promise is settled: the timers and sockets of a client do not. */
-export const held = <T>(promise: Promise<T>) => promise.finally(systemClock.schedule(FOREVER, constVoid))
+export const held = <T>(promise: Promise<T>) => promise.finally(systemClock.schedule(Infinity, constVoid))
 
 /** When the program has nothing left to do. All clients share one listener: Node warns of more than ten. */
 const beforeExit$ = fromEvent(process, 'beforeExit').pipe(share())

@@ -72,17 +72,22 @@ export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: 
   }
 }
 
-const steadyTime = perClock((clock) => {
+/** The steady time, and how far it is ahead of the monotonic clock: another number after each jump. */
+export const steadyTime = perClock((clock) => {
   let offset = clock.now() - clock.monotonic()
+  /** A reading of the monotonic clock; a wall clock that is ahead is followed. Clocks drift by less. */
+  const follow = (): number => {
+    const reading = clock.monotonic()
+    const lead = clock.now() - reading - offset
+    if (lead >= 1_000) offset += lead
+    return reading
+  }
   return {
-    now: (given?: number): number => {
-      const reading = given ?? clock.monotonic()
-      const lead = given === undefined ? clock.now() - reading - offset : 0
-      // Clocks drift by less.
-      if (lead >= 1_000) offset += lead
-      return Math.floor(offset + reading)
+    now: (reading = follow()): number => Math.floor(offset + reading),
+    offset: (): number => {
+      follow()
+      return offset
     },
-    offset: () => offset,
   }
 })
 

@@ -77,9 +77,8 @@ const showStep = (step: Key): string => {
 
 /** A path for people: `properties.list[3].url`. Unclear keys are quoted; long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Key>): string => {
-  const half = MAX_STEPS / 2
   const shown = steps.map(showStep)
-  if (steps.length > MAX_STEPS) shown.splice(half, steps.length - MAX_STEPS, '.…')
+  if (steps.length > MAX_STEPS) shown.splice(MAX_STEPS / 2, steps.length - MAX_STEPS, '.…')
   return shown.join('').replace(/^\./, '')
 }
 

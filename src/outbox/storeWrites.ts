@@ -59,14 +59,12 @@ export const storeWrites = <A>(
         changed()
       }
       const attempt = (list: ReadonlyArray<R>, stored = constVoid): void => {
-        const repeatLater = (part: ReadonlyArray<R>): void =>
-          void toRepeat.push({ attempt: (done) => attempt(part, done), giveUp: () => settle(part, false) })
         const writeFailed = (error: unknown): void => {
           failed(error)
           // In halves: a result that the store never takes is alone after some repeats.
           const half = Math.ceil(list.length / 2)
-          repeatLater(list.slice(0, half))
-          if (half < list.length) repeatLater(list.slice(half))
+          for (const part of [list.slice(0, half), list.slice(half)].filter(({ length }) => length > 0))
+            toRepeat.push({ attempt: (done) => attempt(part, done), giveUp: () => settle(part, false) })
           if (!mayRepeat) giveUp()
           else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
         }

@@ -1,4 +1,4 @@
-import { steady, type Clock } from '../../core/clock.ts'
+import { steadyTime, type Clock } from '../../core/clock.ts'
 import type { AskServer, Rows } from './statements.ts'
 
 /** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
@@ -12,28 +12,28 @@ export type Worker = ReturnType<typeof workerOf>
  * server's, so that the clocks of hosts do not matter.
  */
 export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime: number) => {
-  const ownNow = steady(clock)
-  /** Milliseconds that the server is ahead of the own time, and of the monotonic clock. */
+  const own = steadyTime(clock)
+  /** Milliseconds that the server is ahead of the own time, while that has the offset that it had then. */
   let ahead = 0
-  let offset = 0
+  let offset = own.offset()
   /** The ids that its leases may have, the present one first: an ack may be on its way under an older one. */
   let ids: ReadonlyArray<string> = []
   let renewedAt = -Infinity
   /** The present id has no leases yet: a retirement of the others failed. */
   let isRetiring = false
 
-  /** Rounded up: what is due by the own time, which is whole, is due here too. */
-  const now = (): number => Math.ceil(clock.monotonic() + offset)
-  /** Whether the machine slept, or its clock was set, since the server told its time: by 1 s or more. */
-  const hasJumped = (): boolean => ownNow() - clock.monotonic() > offset - ahead + 500
+  const now = (): number => Math.floor(clock.monotonic() + offset) + ahead
+  /** Whether the machine slept, or its clock was set ahead, since the server was asked for its time. */
+  const hasJumped = (): boolean => own.offset() !== offset
   const renew = async (isAgain = false): Promise<Rows['renew']> => {
     const startedAt = clock.monotonic()
     // Before the first answer the server's time is not known: then nothing of others ends.
     const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
+    const asked = own.offset()
     const [found] = await ask('renew', [queue, me, at, Math.ceil(leaseTime * HOLDS)])
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
-    offset = Number(found.now) - clock.monotonic()
-    ahead = Number(found.now) - ownNow()
+    offset = asked
+    ahead = Number(found.now) - Math.floor(clock.monotonic() + asked)
     // After a sleep it gave a time that was over.
     const isOver = !isAgain && me !== null && Number(found.now) - at > leaseTime / 2
     if (found.alive) renewedAt = isOver ? -Infinity : startedAt
