@@ -114,8 +114,8 @@ export interface Client<
   readonly name: string
   /** Sets data about a user. */
   readonly identify: (call: IdentifyInput<T>) => Either<Refusal, Accepted>
-  /** A user did something. */
-  readonly track: (call: TrackInput<E>) => Either<Refusal, Accepted>
+  /** A user did something. Any event, unless the client has types of events. */
+  readonly track: (call: TrackInput<[keyof E] extends [never] ? AnyEvents : E>) => Either<Refusal, Accepted>
   /** A user saw a page. */
   readonly page: (call: PageInput) => Either<Refusal, Accepted>
   /** A user saw a screen of an app. */

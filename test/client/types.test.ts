@@ -1,4 +1,5 @@
 import { expectTypeOf, it } from 'vitest'
+import type { createClient } from '../../src/client/createClient.ts'
 import type { Client, IdentifyInput, PageInput, TrackInput } from '../../src/client/client.ts'
 
 interface Events {
@@ -26,6 +27,11 @@ it('a call is typed by its event', () => {
   // An interface has no index signature.
   expectTypeOf({ ...any, properties: {} as User }).toExtend<TrackInput>()
   expectTypeOf({ ...any, properties: new Map() }).not.toExtend<TrackInput>()
+})
+
+it('a client without types of events takes any, also as the answer of createClient', () => {
+  type Call = Parameters<ReturnType<typeof createClient>['track']>[0]
+  expectTypeOf<Call>().toEqualTypeOf<TrackInput>()
 })
 
 it('a call needs one of the two ids, a page the userId', () => {
