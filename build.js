@@ -1,7 +1,7 @@
 // The code of the package: one file for each entry of package.json, and chunks of what they share. All entries of a process
 // share the chunks, so each class, symbol and WeakMap exists once. tsc makes the types, a file for each module.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const { bin, exports } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -54,5 +54,16 @@ for (const { path, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
   // No module has side effects, and bundlers of users warn of an import for nothing else.
   writeFileSync(path, text.replace(/^import "[^"]+";\n/gm, ''))
+}
+/**
+ * A declaration that a user's compiler infers may need a type of another entry: it finds the entries that the program
+ * has. Receivers load no more than their own.
+ */
+const NAMED = ['index', 'event/index', 'log/index', 'outbox/index'].map((name) => resolve('dist', `${name}.d.ts`))
+for (const { types } of Object.values(exports)) {
+  if (types === undefined || types.includes('/signing/')) continue
+  const others = NAMED.filter((file) => file !== resolve(types))
+  const lines = others.map((file) => `/// <reference path="${relative(dirname(types), file)}" />\n`)
+  writeFileSync(types, lines.join('') + readFileSync(types, 'utf8'))
 }
 for (const path of Object.values(bin)) chmodSync(path, 0o755)

@@ -22,7 +22,8 @@ export type { Receipt, Refused, Retryable, SinkVerdict, Verdict } from './core/f
 // Outcome: how an accepted item ended.
 export { isDead, isOutcome } from './core/outcome.ts'
 export type { Abandoned, Delivered, Dropped, Expired, Outcome, Rejected, Skipped } from './core/outcome.ts'
-export type { Hint, ObservableEither, Totals } from './core/outcome.ts'
+export type { EitherSource, Hint, ObservableEither, Totals } from './core/outcome.ts'
+export type { CloseResult } from './outbox/close.ts'
 
 // Operators.
 export { batch, type BatchOptions, type ItemBatchOptions, type KeyedBatchOptions } from './operators/batch.ts'

@@ -11,17 +11,16 @@ import type { CloseResult } from '../outbox/close.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import type { Message } from './message.ts'
 
-/** Events by name, each with the type of its properties: an interface or a type of your own. */
+/**
+ * Events by name, each with the type of its properties: an interface or a type of your own. `object`: any
+ * event, with any properties.
+ */
 export type EventTypes = object
 
-/** Any event, with any properties. @inline */
-export type AnyEvents = Readonly<Record<string, Data>>
+type AnyEvents = Readonly<Record<string, Data>>
 
-/** Data about a user: an interface or a type of your own. */
+/** Data about a user: an interface or a type of your own. `object`: any. */
 export type Traits = object
-
-/** Any traits. @inline */
-export type AnyTraits = Data
 
 /** The user of a call: one of the two ids must be given, and both are sent if both are given. */
 export type Identity =
@@ -37,32 +36,29 @@ type PropertiesOf<P> =
   Partial<P> extends P | Record<string, undefined> ? { readonly properties?: P } : { readonly properties: P }
 
 /** The input of `identify`. Any part of the traits may be given. @inline */
-export type IdentifyInput<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
-  Identity & { readonly traits?: T | Partial<T> }
+type IdentifyInput<T extends Traits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
+  Identity & { readonly traits?: [keyof T] extends [never] ? Data : T | Partial<T> }
 
 /**
  * The input of `track`: an event's name and its properties, which may be left out if all are optional.
  * @inline
  */
-export type TrackInput<
-  E extends EventTypes = AnyEvents,
-  Name extends keyof E & string = keyof E & string,
-> = Name extends string
+type TrackInput<E extends EventTypes, Name extends keyof E & string = keyof E & string> = Name extends string
   ? Omit<ByMethod<TrackCall>, 'event' | 'properties'> &
       Identity & { readonly event: Name } & PropertiesOf<E[Name]>
   : never
 
 /** The input of `page`. It needs a `userId`. @inline */
-export type PageInput = ByMethod<PageCall> & { readonly userId: string; readonly anonymousId?: string }
+type PageInput = ByMethod<PageCall> & { readonly userId: string; readonly anonymousId?: string }
 
 /** The input of `screen`. @inline */
-export type ScreenInput = ByMethod<ScreenCall> & Identity
+type ScreenInput = ByMethod<ScreenCall> & Identity
 
 /** The input of `group`. The traits are the group's. @inline */
-export type GroupInput = ByMethod<GroupCall> & Identity
+type GroupInput = ByMethod<GroupCall> & Identity
 
 /** The input of `alias`: the old id and the new one. @inline */
-export type AliasInput = ByMethod<AliasCall> & { readonly userId: string; readonly anonymousId?: string }
+type AliasInput = ByMethod<AliasCall> & { readonly userId: string; readonly anonymousId?: string }
 
 /** A call with its `type`. */
 export type ClientCall =
@@ -107,14 +103,14 @@ export interface ClientStats extends Totals {
  * object have no effect.
  */
 export interface Client<
-  E extends EventTypes = AnyEvents,
-  T extends Traits = AnyTraits,
+  E extends EventTypes = EventTypes,
+  T extends Traits = Traits,
 > extends AsyncDisposable {
   /** The option `name`, which its log events have as `from`. */
   readonly name: string
   /** Sets data about a user. */
   readonly identify: (call: IdentifyInput<T>) => Either<Refusal, Accepted>
-  /** A user did something. Any event, unless the client has types of events. */
+  /** A user did something. */
   readonly track: (call: TrackInput<[keyof E] extends [never] ? AnyEvents : E>) => Either<Refusal, Accepted>
   /** A user saw a page. */
   readonly page: (call: PageInput) => Either<Refusal, Accepted>

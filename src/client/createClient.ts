@@ -25,7 +25,7 @@ import { MAX_HOLD } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './client.ts'
+import type { Client, EventTypes, Traits } from './client.ts'
 import { held, lifetime } from './processExit.ts'
 import { encoder, isMessage, storedMessages, type CallType, type Message, type SentBatch } from './message.ts'
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
@@ -104,7 +104,7 @@ const batches = (settings: ClientSettings): Shape<Message, SentBatch> => {
  * await client.close()
  * await receiver.close()
  */
-export const createClient = <E extends EventTypes = AnyEvents, T extends Traits = AnyTraits>(
+export const createClient = <E extends EventTypes = EventTypes, T extends Traits = Traits>(
   writeKey: string,
   options: ClientOptions = {},
 ): Client<E, T> => {

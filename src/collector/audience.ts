@@ -153,7 +153,7 @@ export type Members = Iterable<string> & object
 export type AudienceSync = Sync<ReadonlySet<string>, boolean>
 
 /** Turns each state of an audience into a sync. @inline */
-export type AudienceOperator = (states: Observable<Members>) => Observable<AudienceSync>
+type AudienceOperator = (states: Observable<Members>) => Observable<AudienceSync>
 
 /**
  * Turns successive states of an audience into identify calls: one for each user who joined (`true`) or left
@@ -222,7 +222,7 @@ export type TraitValues<V> = Iterable<readonly [userId: string, value: V]>
 export type TraitSync<V> = Sync<ReadonlyMap<string, V>, NonNullable<V> | null>
 
 /** Turns each state of a computed trait into a sync. @inline */
-export type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observable<TraitSync<V>>
+type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observable<TraitSync<V>>
 
 /**
  * Turns successive states of a computed trait into identify calls: one for each user whose value changed,

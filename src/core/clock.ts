@@ -19,9 +19,9 @@ export interface Clock {
   /**
    * Runs `task` once, `delay` milliseconds from now (never earlier, at least one turn of the event loop
    * later). A delay below zero or NaN counts as 0; one above 2^31 - 1 is waited in several steps. With
-   * `holds: false` the timer does not keep the process alive; a clock may ignore that.
+   * `holds: false` the timer does not keep the process alive; a clock may ignore that. The answer cancels it.
    */
-  readonly schedule: (delay: number, task: () => void, options?: { readonly holds?: boolean }) => Cancel
+  readonly schedule: (delay: number, task: () => void, options?: { readonly holds?: boolean }) => () => void
 }
 
 /** The longest delay of `setTimeout`: a longer one would fire at once. */

@@ -19,7 +19,7 @@ export interface Receipt {
 }
 
 /** Reasons for a final refusal. A sink of your own may use other words. @inline */
-export type RefusedReason =
+type RefusedReason =
   /** A status that is final. */
   | 'status'
   /** Redirects are never followed. */
@@ -46,7 +46,7 @@ export type RefusedReason =
   | 'changedAfterSign'
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
-export type RetryableReason =
+type RetryableReason =
   /** A status that may pass. */
   | 'status'
   /** No connection or no verdict in time. */

@@ -13,12 +13,12 @@ import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newCopying, toError
 import type { Copying, Finding, JsonObject, Key } from './json.ts'
 import * as Limits from './limits.ts'
 import { NO_USER, TOO_LONG, callOf, kinds, notAnId, pageTexts, screenTexts } from './model.ts'
-import type { Call, Event as AnyEvent, Kind } from './model.ts'
+import type { Alias, Call, Delete, Group, Identify, Kind, Page, Screen, Track } from './model.ts'
 import { newId as randomId } from './payload.ts'
 import { fromMillis, notATimestamp, toTimestamp } from './timestamp.ts'
 
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
-export type Event = AnyEvent
+export type Event = Page | Screen | Identify | Track | Alias | Group | Delete
 
 /** Options of a codec for events. */
 export interface EventCodecOptions {

@@ -82,7 +82,7 @@ export const Integrations = dataWith<Integrations, t.Mixed>(
 )
 
 /** The properties of a page. The four named ones are strings. @inline */
-export type PageProperties = JsonObject & t.TypeOf<typeof pageTexts>
+type PageProperties = JsonObject & t.TypeOf<typeof pageTexts>
 const pageProps = { path: t.string, referrer: t.string, title: t.string, url: t.string } as const
 export const pageTexts = t.partial(pageProps)
 const PageProperties = dataWith<PageProperties, typeof pageTexts>('PageProperties', pageTexts)
@@ -251,8 +251,8 @@ export type Delete = t.TypeOf<typeof Delete>
 /** The seven kinds. The codec of events reads faster and answers the same. */
 export const kinds = t.union([Page, Screen, Identify, Track, Alias, Group, Delete], 'Event')
 
-/** Something that a user did or is: one of seven kinds, told apart by `type`. */
-export type Event = Page | Screen | Identify | Track | Alias | Group | Delete
+/** The same as `Event` of event.ts, which stands beside the codec of that name. */
+type Event = Page | Screen | Identify | Track | Alias | Group | Delete
 
 export type Kind = Event['type']
 

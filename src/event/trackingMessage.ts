@@ -1,7 +1,8 @@
 /** A message of the public tracking convention, as the client sends and a collector accepts it. */
 import { PLAIN_TEXT, isRecord } from '../core/json.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { Delete, Event, KeysOf } from './model.ts'
+import type { Event } from './event.ts'
+import type { Delete, KeysOf } from './model.ts'
 import type { Frame } from './payload.ts'
 
 /** The library that sends: every message names it in `context.library`. */

@@ -2,4 +2,4 @@
 export { debugListener } from './debug.ts'
 export { allListeners, channel } from './listeners.ts'
 export { toLogger, type LogFields, type Log, type Logger } from './logger.ts'
-export type { Listener, LogEvent } from './logEvent.ts'
+export type { Attempted, Listener, LogEvent } from './logEvent.ts'

@@ -3,8 +3,10 @@
  *
  * @module
  */
+export type { Awaitable } from '../core/awaitable.ts'
 export { full } from '../core/refusal.ts'
 export type { Progress } from '../core/outcome.ts'
+export type { OwnDeadLetters } from './deadLetters.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './memoryOutbox.ts'
 export type { Ack, BookmarkedOutbox, CorruptDeadLetter, CorruptRecord, DeadLetter } from './outbox.ts'
 export type { DeadLetters, DeadPage, EndedDeadLetter, Entry, ItemCodec, LeaseLimits } from './outbox.ts'

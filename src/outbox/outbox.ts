@@ -11,7 +11,7 @@
 
 import type { Either } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { hasFunctions } from '../core/json.ts'
 import type { WaitOptions } from '../core/options.ts'
 import { carried, retryable } from '../core/failure.ts'
@@ -150,7 +150,7 @@ export interface Outbox<A> {
    * For an outbox that others change too: calls `lookAgain` when there may be new entries or new room, at
    * any time. The caller asks the outbox a turn later, and does not ask inside `lookAgain`.
    */
-  readonly watch?: (lookAgain: () => void) => Cancel
+  readonly watch?: (lookAgain: () => void) => () => void
   /**
    * The entries that wait for a retry, of a durable outbox that does not order by itself. `orderBy` asks
    * once, before the first lease: after a restart nothing of their key overtakes them. Default: none.

@@ -53,7 +53,7 @@ export interface ScriptedNetwork {
   readonly callback: (
     request: NetworkRequest,
     done: (error: (Error & { readonly status?: number }) | null, answer?: NetworkAnswer) => void,
-  ) => Cancel
+  ) => () => void
   /** Every request, in the order of their start. */
   readonly calls: ReadonlyArray<NetworkCall>
   /** Requests that have started and not ended. */

@@ -1,4 +1,5 @@
-import type { Event, Forwarded } from '../../src/event/model.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Forwarded } from '../../src/event/model.ts'
 
 /** What a body carries of an event: without `integrations`, and a delete without `messageId` (EV6). */
 export const forwardedOf = (event: Event): Forwarded => {

@@ -1,6 +1,6 @@
 import { expectTypeOf, it } from 'vitest'
 import type { createClient } from '../../src/client/createClient.ts'
-import type { Client, IdentifyInput, PageInput, TrackInput } from '../../src/client/client.ts'
+import type { Client } from '../../src/client/client.ts'
 
 interface Events {
   readonly 'Signed Up': { readonly plan: string }
@@ -11,17 +11,20 @@ interface User {
   readonly plan: string
 }
 
+type TrackInput<E extends object = object> = Parameters<Client<E>['track']>[0]
+type IdentifyInput<T extends object = object> = Parameters<Client<object, T>['identify']>[0]
+type PageInput = Parameters<Client['page']>[0]
+
 const user = { userId: 'u' }
 
 it('a call is typed by its event', () => {
-  type Call = Parameters<Client<Events, User>['track']>[0]
+  type Call = TrackInput<Events>
+  type SignedUp = Extract<Call, { readonly event: 'Signed Up' }>
   expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 'pro' } }).toExtend<Call>()
   expectTypeOf({ ...user, event: 'Seen' as const }).toExtend<Call>()
   expectTypeOf({ ...user, event: 'Sold' as const }).not.toExtend<Call>()
-  expectTypeOf({ ...user, event: 'Signed Up' as const }).not.toExtend<TrackInput<Events, 'Signed Up'>>()
-  expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 5 } }).not.toExtend<
-    TrackInput<Events, 'Signed Up'>
-  >()
+  expectTypeOf({ ...user, event: 'Signed Up' as const }).not.toExtend<SignedUp>()
+  expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 5 } }).not.toExtend<SignedUp>()
   const any = { ...user, event: 'anything' }
   expectTypeOf({ ...any, properties: { at: 'all' } }).toExtend<TrackInput>()
   // An interface has no index signature.
@@ -30,8 +33,7 @@ it('a call is typed by its event', () => {
 })
 
 it('a client without types of events takes any, also as the answer of createClient', () => {
-  type Call = Parameters<ReturnType<typeof createClient>['track']>[0]
-  expectTypeOf<Call>().toEqualTypeOf<TrackInput>()
+  expectTypeOf<ReturnType<typeof createClient>>().toEqualTypeOf<Client>()
 })
 
 it('a call needs one of the two ids, a page the userId', () => {

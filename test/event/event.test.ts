@@ -1,12 +1,11 @@
 import * as fc from 'fast-check'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
-import type { Event as Model } from '../../src/event/model.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 import { decoded, pathsIn, textsIn } from '../support/decoded.ts'
 import { forAll, throwing } from '../support/check.ts'
 
-const eventIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Model => decoded(codec, input)
+const eventIn = (input: unknown, codec: t.Type<Event, unknown> = Event): Event => decoded(codec, input)
 const track = (properties: unknown) => ({ type: 'track', userId: 'u', event: 'e', properties })
 
 describe('decoding a call', () => {

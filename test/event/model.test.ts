@@ -2,7 +2,8 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { Event } from '../../src/event/index.ts'
-import { allows, callOf, Integrations, type Call, type Event as Model } from '../../src/event/model.ts'
+import type { Event as Model } from '../../src/event/event.ts'
+import { allows, callOf, Integrations, type Call } from '../../src/event/model.ts'
 import { pathsIn } from '../support/decoded.ts'
 
 it('is a type and a codec of the same name', () => {

@@ -1,9 +1,18 @@
 /** The types, as the compilers of users see them: all that they read is checked, declarations of other packages too. */
 import { execFile } from 'node:child_process'
-import { copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectFolder } from '../support/folder.ts'
+import { newFolder, projectFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const examples = readdirSync(`${root}docs/examples`).filter((file) => file.endsWith('.ts'))
@@ -23,7 +32,12 @@ interface Compiler {
   readonly exactOptionalPropertyTypes: boolean
 }
 
-const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck = false): Promise<string> => {
+const compile = (
+  compiler: Compiler,
+  files: ReadonlyArray<string>,
+  skipLibCheck = false,
+  folder = scratch,
+): Promise<string> => {
   const { typescript, module, exactOptionalPropertyTypes } = compiler
   const compilerOptions = {
     strict: true,
@@ -34,13 +48,14 @@ const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck 
     lib: ['es2023', 'esnext.disposable'],
     types: ['node'],
     resolveJsonModule: true,
+    declaration: true,
     noEmit: true,
   }
-  const config = `${scratch}/${typescript}-${module}-${String(exactOptionalPropertyTypes)}.json`
+  const config = `${folder}/${typescript}-${module}-${String(exactOptionalPropertyTypes)}.json`
   writeFileSync(config, JSON.stringify({ compilerOptions, files }))
   const args = [`${root}node_modules/${typescript}/bin/tsc`, '--pretty', 'false', '-p', config]
   return new Promise((resolve) =>
-    execFile(process.execPath, args, { cwd: scratch, maxBuffer: 1e8 }, (error, output) =>
+    execFile(process.execPath, args, { cwd: folder, maxBuffer: 1e8 }, (error, output) =>
       resolve(error === null ? output : output || error.message),
     ),
   )
@@ -75,6 +90,49 @@ describe('the types hold', () => {
     for (const typescript of versions)
       expect(await compile({ typescript, ...exact }, ['wrong.ts'], true)).toMatch(fault)
   })
+})
+
+/** Programs of one entry, or of the entries of a pipeline. The compiler infers the types of what they export. */
+const EXPORTING: Readonly<Record<string, string>> = {
+  client: `import { createClient } from 'headrace/client'
+    export const client = createClient<{ Sold: { plan: string } }>('k')
+    export const { outcomes$, refusals$, events$, dead, stats, flush, persisted, send, close } = client
+    export class Host { readonly client = createClient('k') }`,
+  destination: `import { webhookDestination } from 'headrace/destination'
+    export const destination = webhookDestination({ webhooks: [{ url: 'https://a.example' }] })
+    export const { outcomes$, refusals$, attempts$, events$, dead, stats, send, update, close } = destination`,
+  collector: `import { audienceSync, computedTrait, createCollector } from 'headrace/collector'
+    export const collector = createCollector({ sources: [], destinations: [] })
+    export const { outcomes$, stats, handle, listener, close } = collector
+    export const dead = () => collector.dead('a')
+    export const toCalls = [audienceSync({ name: 'a' }), computedTrait<number>({ name: 'b' })]`,
+  outbox: `import type { Outbox } from 'headrace/outbox'
+    export const counted = <A>(inner: Outbox<A>) => ({ ...inner, close: () => inner.close() })`,
+  lmdb: `import { lmdbOutbox } from 'headrace/outbox/lmdb'
+    export const open = (...given: Parameters<typeof lmdbOutbox>) => ({ ...lmdbOutbox(...given) })`,
+  pipeline: `import { batch, deliver, encode, sign, validate, withTimeout } from 'headrace'
+    import { Event, eventCodec, toWebhookBody } from 'headrace/events'
+    import { webhook } from 'headrace/sinks/webhook'
+    import { of } from 'rxjs'
+    export const hook = withTimeout({ timeout: 1_000 })(webhook('https://a.example'))
+    export const operators = [validate(Event), encode(toWebhookBody), batch(), sign('s'), deliver(hook)] as const
+    export const codec = eventCodec()
+    export const encoded$ = of({}).pipe(validate(codec), encode(toWebhookBody))
+    export const ended$ = encoded$.pipe(batch(), sign('s'), deliver(hook))`,
+}
+
+test.each(Object.keys(EXPORTING))('a library may export what it makes of headrace: %s', async (name) => {
+  // Installed as a copy: a compiler names any file of a package that it compiles or that is linked.
+  const folder = newFolder()
+  mkdirSync(`${folder}/node_modules`)
+  for (const each of readdirSync(`${root}node_modules`).filter((each) => !each.startsWith('.')))
+    symlinkSync(`${root}node_modules/${each}`, `${folder}/node_modules/${each}`)
+  for (const each of ['package.json', 'dist'])
+    cpSync(`${root}${each}`, `${folder}/node_modules/headrace/${each}`, { recursive: true })
+  writeFileSync(`${folder}/package.json`, '{ "type": "module" }')
+  writeFileSync(`${folder}/${name}.ts`, EXPORTING[name] ?? '')
+  for (const typescript of ['typescript-5.9', 'typescript'])
+    expect(await compile({ typescript, ...exact }, [`${name}.ts`], true, folder)).toBe('')
 })
 
 /** A pipeline that lacks an operator, and what the last line of its error names. */

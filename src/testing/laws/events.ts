@@ -2,7 +2,8 @@
 import * as fc from 'fast-check'
 import type { Fields } from '../../core/json.ts'
 import { Alias, Delete, Group, Identify, Page, Screen, Track, callOf } from '../../event/model.ts'
-import type { Event, Kind } from '../../event/model.ts'
+import type { Event } from '../../event/event.ts'
+import type { Kind } from '../../event/model.ts'
 import { toWebhookBody, type WireBody } from '../../event/webhookBody.ts'
 import { arbitraryFor } from './codecArbitrary.ts'
 
