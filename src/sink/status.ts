@@ -37,20 +37,20 @@ export interface StatusRule {
   readonly means: StatusMeaning
 }
 
-/** The first rule with a status decides. A status without a rule is refused. Plain data. */
+/** The first rule with a status decides. A status without a rule has its meaning of the default. Plain data. */
 export type StatusTable = ReadonlyArray<StatusRule>
 
 const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ from, to, means })
 
 /**
  * The default: 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are
- * retried; any other 4xx is refused for good. To change a status, put a rule before it.
+ * retried; any other 4xx, and a status below 200, is refused for good. Rules of `statuses` come before these.
  *
  * @example
- * import { webhook, statusTable } from 'headrace/sinks/webhook'
+ * import { webhook } from 'headrace/sinks/webhook'
  * const sink = webhook({
  *   url: 'http://127.0.0.1:9/hook',
- *   statuses: [{ from: 409, to: 409, means: 'delivered' }, ...statusTable],
+ *   statuses: [{ from: 409, to: 409, means: 'delivered' }],
  * })
  * console.log(sink.name) // => http://127.0.0.1:9/hook
  */
@@ -65,7 +65,8 @@ export const statusTable: StatusTable = [
 ]
 
 export const meaningOf = (table: StatusTable, status: number): StatusMeaning => {
-  return table.find(({ from, to }) => status >= from && status <= to)?.means ?? 'refused'
+  const holds = ({ from, to }: StatusRule): boolean => status >= from && status <= to
+  return (table.find(holds) ?? statusTable.find(holds))?.means ?? 'refused'
 }
 
 const NEVER_FOLLOWED = 'redirects are never followed: give the URL that it leads to'

@@ -19,11 +19,11 @@ describe('the table of statuses (DE2)', () => {
     for (let code = 100; code < 1_000; code++) expect([code, meaning(code)]).toEqual([code, wanted(code)])
   })
 
-  it('can be replaced: the first rule that holds a status decides', () => {
-    const own = [{ from: 409, to: 410, means: 'delivered' as const }, ...statusTable]
+  it('rules of a host come first, and the first that holds a status decides', () => {
+    const own = [{ from: 409, to: 410, means: 'delivered' as const }]
     const meanings = [409, 410, 411].map((status) => meaningOf(own, status))
     expect(meanings).toEqual(['delivered', 'delivered', 'refused'])
-    expect(meaningOf([], 200)).toBe('refused')
+    expect([200, 503].map((status) => meaningOf(own, status))).toEqual(['delivered', 'retry'])
   })
 
   it('says what is wrong with a table', () => {
