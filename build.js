@@ -59,7 +59,9 @@ for (const { path, text } of outputFiles) {
  * A declaration that a user's compiler infers may need a type of another entry: it finds the entries that the program
  * has. Receivers load no more than their own.
  */
-const NAMED = ['index', 'event/index', 'log/index', 'outbox/index'].map((name) => resolve('dist', `${name}.d.ts`))
+const NAMED = ['index', 'event/index', 'log/index', 'outbox/index'].map((name) =>
+  resolve('dist', `${name}.d.ts`),
+)
 for (const { types } of Object.values(exports)) {
   if (types === undefined || types.includes('/signing/')) continue
   const others = NAMED.filter((file) => file !== resolve(types))
