@@ -4,6 +4,7 @@ import { inTime } from '../core/clock.ts'
 import { messageOf, refused } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
+import { ownContext } from '../core/ownContext.ts'
 import { closed, disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
 import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
@@ -180,6 +181,7 @@ export const openDestination = (
   const close: Destination['close'] = (given) => {
     const within = timeoutOf(given, CLOSE_TIMEOUT, defectIn('the timeout of close'))
     work.stopAccepting()
+    if (within <= LAST_ATTEMPT) work.stopStarting()
     room.open()
     return work.own(life.close, () => shutDown(within))
   }
@@ -290,6 +292,7 @@ export const webhookDestination = (settings: Settings, options: DestinationOptio
   if (isLeft(decoded))
     throw new ConfigError('Invalid settings of a webhook destination', misplaced(decoded.left))
   const hooksOf = webhooksOf(checked)
+  const own = ownContext()
   const hooks = hooksOf(decoded.right)
   const destination = openDestination(() => urlsSink(hooks, checked), decoded.right.enabled ?? true, checked)
   return {
@@ -298,7 +301,7 @@ export const webhookDestination = (settings: Settings, options: DestinationOptio
       if (destination.isClosing()) return left(closed(undefined))
       const next = decodeSettings(given, checked.egress)
       if (isLeft(next)) return next
-      const hooks = orFaults(() => hooksOf(next.right))
+      const hooks = orFaults(() => own(hooksOf, next.right))
       if (isLeft(hooks)) return hooks
       destination.change(hooks.right, next.right.enabled)
       return right(undefined)

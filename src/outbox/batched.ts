@@ -65,7 +65,8 @@ export const batched = <A, B>(run: (take: () => ReadonlyArray<A>) => Promise<Rea
     ask: (item: A, count = 1, bytes = 0): Promise<B> =>
       new Promise((resolve, reject) => {
         waiting.push({ item, count, bytes, resolve, reject })
-        running ??= runAll()
+        // Not in the call: at the end of its stack a list would fail, and `running` stay set.
+        running ??= Promise.resolve().then(runAll)
       }),
     /** Resolves when all that was asked is answered. */
     idle: async (): Promise<void> => running,

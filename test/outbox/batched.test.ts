@@ -52,13 +52,15 @@ describe('batched', () => {
         for (const each of commands)
           if (each === 'take') take()
           else if (typeof each === 'string') await end(each)
-          else
+          else {
             for (const { count, bytes } of each.asks) {
               const item = { id: ids++, count, bytes }
               waiting.push(item)
               const answer = store.ask(item, count, bytes)
               void answer.then((id) => (found[item.id] = id)).catch(() => (found[item.id] = 'failed'))
             }
+            await settled()
+          }
         while (call !== undefined) await end('answer')
         await store.idle()
         expect(found).toEqual(expected)
@@ -74,4 +76,26 @@ describe('batched', () => {
     await expect(store.ask('a')).rejects.toThrow('no connection')
     expect(await store.ask('b')).toBe('b')
   })
+})
+
+it('a call near the end of the stack stops no later one', async () => {
+  const all: Array<ReturnType<typeof batched<number, number>>> = []
+  const ask = (): void => {
+    const lists = batched<number, number>((take) => Promise.resolve(take()))
+    all.push(lists)
+    lists.ask(1).catch(() => undefined)
+  }
+  const overflow = (): void => {
+    try {
+      overflow()
+    } catch (error) {
+      // With less and less left of the stack, by the size of two arguments.
+      for (let size = 0; size < 20 && all.length < 2_000; size += 2)
+        ask.apply(undefined, new Array(size) as [])
+      throw error
+    }
+  }
+  expect(overflow).toThrow(RangeError)
+  const answers = Promise.all(all.map((lists) => lists.ask(2)))
+  expect(await Promise.race([answers, settled()])).toEqual(all.map(() => 2))
 })
