@@ -248,18 +248,16 @@ export const ingester = (
   const countAll = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
     for (const { payload, targets } of all) for (const one of targets) countRoom(reserved, one, payload, sign)
   }
-  const reserveRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
-    countAll(all, 1)
-    const missing = missingRoom(reserved)
-    if (missing !== undefined) countAll(all, -1)
-    return missing
-  }
   /** Stores each event at its targets, and notes the first failure of each. */
   const storeAll = async (all: ReadonlyArray<Routed>, known?: StorageFailure): Promise<void> => {
     const refusesWhole = whenFull === 'refuse'
     let failure = known
     if (failure === undefined && isClosing()) failure = closed(undefined)
-    if (failure === undefined && refusesWhole) failure = reserveRoom(all)
+    if (failure === undefined && refusesWhole) {
+      countAll(all, 1)
+      failure = missingRoom(reserved)
+      if (failure !== undefined) countAll(all, -1)
+    }
     const pending: Array<Promise<void>> = []
     let since = clock.monotonic()
     for (const [at, routed] of all.entries()) {

@@ -6,6 +6,10 @@ export const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =
   // Reading `then` and not `'then' in value`: that is slow for values of many shapes (0.8 µs an event).
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
+/** Uses an answer at once if it is here, else when its promise is fulfilled. */
+export const whenDone = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> =>
+  isPromiseLike(answer) ? answer.then(use) : use(answer)
+
 /** For a promise that nothing will read: its rejection would end the process. */
 export const ignoreRejection = (value: unknown): void => {
   if (value instanceof Promise) value.catch(() => undefined)

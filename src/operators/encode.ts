@@ -1,14 +1,13 @@
-import { map } from 'rxjs'
 import { left, right, type Either } from '../core/either.ts'
 import { systemClock } from '../core/clock.ts'
-import { carry } from '../core/carry.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text, wholeNumber, withDefault } from '../core/options.ts'
-import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
+import type { EitherSource, ObservableEither } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { bodyBytes, messageIdLength } from '../event/limits.ts'
 import { encodeBytes, encodePayload, metaOf, newId, type EventPayload } from '../event/payload.ts'
 import { channel } from '../log/listeners.ts'
+import { changeRight } from './rightSide.ts'
 
 /** Options of `encode`. */
 export interface EncodeOptions<in A> {
@@ -133,11 +132,5 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
       return left(invalid(item, [{ path: '', message: `could not be encoded: ${asked} throws an error` }]))
     }
   }
-  return <B extends A, L = never>(source: ObservableEither<L, B>) =>
-    source.pipe(
-      map((each) => {
-        assertEither('encode', each)
-        return each._tag === 'Left' ? each : carry(each, encodeOne(each.right))
-      }),
-    )
+  return <B extends A, L = never>(source: EitherSource<L, B>) => changeRight('encode', encodeOne<B>)(source)
 }

@@ -23,6 +23,17 @@ const assertFunction = (operator: string, given: unknown): void => {
   checkOptions(`argument of ${operator}`, func(), given)
 }
 
+/** Changes each right. What `change` throws ends the stream. */
+export const changeRight =
+  <A, B, More>(operator: string, change: (item: A) => Either<More, B>): EitherOperator<A, B, More> =>
+  (source) =>
+    source.pipe(
+      map((each) => {
+        assertEither(operator, each)
+        return each._tag === 'Left' ? each : carry(each, change(each.right))
+      }),
+    )
+
 /** `given` is the function of the host, which `change` calls. */
 const overRight = <A, B, More>(
   operator: string,

@@ -2,11 +2,11 @@ import type * as t from 'io-ts'
 import { map, type Observable } from 'rxjs'
 import { ignoreRejection } from '../core/awaitable.ts'
 import { isLeft, left, type Either } from '../core/either.ts'
-import { carry } from '../core/carry.ts'
 import { hasFunctions, kindOf } from '../core/json.ts'
-import { assertEither, isEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
+import { isEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
+import { changeRight } from './rightSide.ts'
 
 const THREW = [{ path: '', message: 'could not be read: the codec or a getter of the input throws an error' }]
 const UNJUDGED = [
@@ -72,13 +72,5 @@ export const validate = <A>(
  */
 export const validateRight = <A>(
   codec: t.Type<A, unknown>,
-): (<L>(source: EitherSource<L, unknown>) => ObservableEither<L | Refusal, A>) => {
-  const decode = decoderOf('validateRight', codec)
-  return <L>(source: ObservableEither<L, unknown>) =>
-    source.pipe(
-      map((each) => {
-        assertEither('validateRight', each)
-        return each._tag === 'Left' ? each : carry(each, decode(each.right))
-      }),
-    )
-}
+): (<L>(source: EitherSource<L, unknown>) => ObservableEither<L | Refusal, A>) =>
+  changeRight('validateRight', decoderOf('validateRight', codec))

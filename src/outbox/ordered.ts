@@ -1,4 +1,4 @@
-import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
+import { isPromiseLike, whenAnswered, whenDone, type Awaitable } from '../core/awaitable.ts'
 import { constVoid } from '../core/either.ts'
 import { queue, type Queue } from '../core/queue.ts'
 import { abandonedOf, type Entry, type Outbox } from './outbox.ts'
@@ -141,10 +141,7 @@ export const ordered = <A>(
     },
     nextDue: (retriesOnly = false) =>
       ready.size() > 0 && !retriesOnly ? 0 : outbox.nextDue(retriesOnly || isFull()),
-    takeRemaining: () => {
-      const given = outbox.takeRemaining()
-      return isPromiseLike(given) ? given.then(withHeld) : withHeld(given)
-    },
+    takeRemaining: () => whenDone(outbox.takeRemaining(), withHeld),
     dead: outbox.dead,
     stats: () => outbox.stats(),
     close: (options) => outbox.close(options),

@@ -7,7 +7,7 @@
  * @module
  */
 import { left, right } from '../core/either.ts'
-import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { isPromiseLike, whenDone, type Awaitable } from '../core/awaitable.ts'
 import { fullIn, type Bounds, type Full } from '../core/refusal.ts'
 import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
@@ -31,9 +31,6 @@ export interface WriteBehindOptions<A> extends Bounds {
 
 const UNSTORED = 'unstored-'
 const numberOf = ({ id }: Entry<unknown>): number => Number(id.slice(UNSTORED.length))
-
-const whenDone = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> =>
-  isPromiseLike(answer) ? answer.then(use) : use(answer)
 
 export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>) => {
   const { clock, own, limit, sizeOf, work, failed } = options

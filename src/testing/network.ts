@@ -109,11 +109,10 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
 
   const request = (asked: NetworkRequest = {}): Promise<NetworkAnswer> =>
     new Promise((resolve, reject) => {
-      const { url = 'http://receiver.test/', method = 'POST', signal } = asked
+      const { url = 'http://receiver.test/', method = 'POST', body, signal } = asked
       const name = `request ${String(calls.length)}`
       const fault = faultFor(asked)
       const startedAt = clock.monotonic()
-      const { body } = asked
       const request = typeof body === 'object' ? { ...asked, body: body.slice() } : asked
       const call: Writable<NetworkCall> = { request, startedAt, endedAt: undefined, ended: undefined, fault }
       calls.push(call)

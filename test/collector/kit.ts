@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { expect, onTestFinished } from 'vitest'
 import { createCollector, type CollectorSettings } from '../../src/collector/index.ts'
@@ -27,11 +28,13 @@ const mounts = {
 export const basic = (user: string): string => `Basic ${Buffer.from(user).toString('base64')}`
 type Texts = Readonly<Record<string, string>>
 
+const written = (body: unknown) =>
+  typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+
 export const post = async (url: string, body: unknown, headers: Texts = {}, method = 'POST') => {
-  const raw = typeof body === 'string' || body instanceof Uint8Array
   const response = await fetch(url, {
     method,
-    ...(method === 'GET' || method === 'HEAD' ? {} : { body: raw ? body : JSON.stringify(body) }),
+    ...(method === 'GET' || method === 'HEAD' ? {} : { body: written(body) }),
     headers: { 'Content-Type': 'application/json', Authorization: basic('wk:'), ...headers },
     redirect: 'manual',
   })
@@ -42,42 +45,32 @@ export const post = async (url: string, body: unknown, headers: Texts = {}, meth
 const byKey = { Authorization: basic('wk:') }
 
 export const ask = async ({ handle }: Collector, path: string, body: unknown, headers: Texts = byKey) => {
-  const raw = typeof body === 'string' || body instanceof Uint8Array
-  const request = { method: 'POST', body: raw ? body : JSON.stringify(body), headers }
+  const request = { method: 'POST', body: written(body), headers }
   const response = await handle(new Request(`http://x${path}`, request))
   // What was stored is sent in the next turn if this one was long.
   await new Promise(setImmediate)
   return response
 }
 
-export interface Line {
-  readonly write: (text: string) => void
-  readonly heard: () => string
-  readonly until: (enough: (heard: string) => boolean) => Promise<string>
-  readonly gone: () => boolean
-  readonly hangUp: () => void
+export const dial = async (port: number) => {
+  let heard = ''
+  let gone = false
+  const socket = connect(port, '127.0.0.1')
+  socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')))
+  socket.on('error', () => undefined)
+  socket.on('close', () => (gone = true))
+  await once(socket, 'connect')
+  return {
+    write: (text: string): void => void socket.write(text),
+    heard: (): string => heard,
+    until: async (enough: (heard: string) => boolean): Promise<string> => {
+      await until(() => gone || enough(heard))
+      return heard
+    },
+    gone: (): boolean => gone,
+    hangUp: (): void => void socket.destroy(),
+  }
 }
-
-export const dial = (port: number): Promise<Line> =>
-  new Promise((resolve) => {
-    let heard = ''
-    let gone = false
-    const socket: Socket = connect(port, '127.0.0.1', () =>
-      resolve({
-        write: (text) => void socket.write(text),
-        heard: () => heard,
-        until: async (enough) => {
-          await until(() => gone || enough(heard))
-          return heard
-        },
-        gone: () => gone,
-        hangUp: () => void socket.destroy(),
-      }),
-    )
-    socket.on('data', (chunk: Buffer) => (heard += chunk.toString('latin1')))
-    socket.on('error', () => undefined)
-    socket.on('close', () => (gone = true))
-  })
 
 export const settings = (sink: MemorySink<Payload<Event>>): CollectorSettings => ({
   sources: [
@@ -93,7 +86,7 @@ export const open = (options: CollectorOptions = {}) => {
   const collector = createCollector(settings(sink), { logger: false, ...options })
   const outcomes: DestinationOutcome[] = []
   collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
-  return { collector, sink, outcomes, ids: () => outcomes.map(({ outcome }) => outcome.item.id) }
+  return { collector, sink, ids: () => outcomes.map(({ outcome }) => outcome.item.id) }
 }
 export type Setting = ReturnType<typeof open>
 

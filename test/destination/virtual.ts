@@ -60,5 +60,3 @@ export const open = (answers: ReadonlyArray<Answer>, options: Options = {}, clos
     defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
   }
 }
-
-export type World = ReturnType<typeof open>

@@ -7,6 +7,7 @@ import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { holds, lawTable, same, type Drawn } from '../support/check.ts'
 import { deliverAll, isOver, type Item, type Ran, type Step, stepsOf } from './deliveries.ts'
+import { silent } from './memoryLayers.ts'
 import type { Trace, Wrap } from './deliveries.ts'
 
 export interface Limits {
@@ -102,8 +103,6 @@ const real: MakeConcurrency = ({ concurrency, queue, by }) =>
   by === undefined ? withConcurrency({ concurrency, queue }) : withConcurrency({ concurrency, queue, by })
 
 it('withConcurrency keeps its laws', () => fc.assert(concurrencyLaws.all(real)))
-
-const silent = { next: () => {}, complete: () => {}, error: () => {} }
 
 it('cancelling one delivery after the other starts none', async () => {
   const clock = virtualClock()

@@ -114,13 +114,6 @@ export interface Ran {
   readonly ended: { readonly at: number; readonly how: SinkCall<Item>['ended'] } | undefined
 }
 
-export interface Trace {
-  readonly ran: ReadonlyArray<Ran>
-  readonly looks: ReadonlyArray<number>
-  readonly mostTimers: number
-  readonly timersLeft: number
-}
-
 export type Wrap = (sink: Sink<Item>) => Sink<Item>
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 export const isOver = ({ heard }: Ran): boolean => heard.some(({ what }) => what !== 'next')
@@ -147,7 +140,7 @@ const counting = (clock: VirtualClock) => {
 }
 
 /** Plays steps on `receivers` sinks behind one layer; the key of a step says which. */
-export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receivers = 1): Promise<Trace> => {
+export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receivers = 1) => {
   const clock = virtualClock({ start: START })
   const timers = counting(clock)
   const ran: Array<Writable<Ran> & { heard: Heard[] }> = []
@@ -229,3 +222,4 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
   }
   return { ran, looks, mostTimers: timers.most(), timersLeft: clock.pending() }
 }
+export type Trace = Awaited<ReturnType<typeof deliverAll>>

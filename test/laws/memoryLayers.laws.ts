@@ -6,42 +6,39 @@ import { onlyAttempt, route, withDedupe, withRateLimit, type Layer, type Sink } 
 import type { Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { holds, itKeeps, law, same, type Law } from '../support/check.ts'
+import { holds, itKeeps, law, lawTable, same, type Drawn, type Law } from '../support/check.ts'
 import { deliverAll, isOver, type Item, type Step, type Wrap } from './deliveries.ts'
-import { hearing, notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
+import { notBeforeOf, silent, steps, verdictIn } from './memoryLayers.ts'
 
 export type MakeRateLimit = (perSecond: number, burst: number) => Layer
 const rates = fc.tuple(fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 })), steps)
 
-export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
-  law(
-    'R1 in any window of t seconds at most burst + t * perSecond deliveries start',
-    rates,
-    async ([[perSecond, burst], script]) => {
-      const { ran } = await deliverAll(make(perSecond, burst), script)
-      const starts = ran.flatMap(({ started }) => (started ? [started.at] : []))
-      const mayStart = (first: number, last: number): number => burst + ((last - first) / 1_000) * perSecond
-      const tooMany = starts.flatMap((first, from) =>
-        starts.slice(from).filter((last, more) => more + 1 > mayStart(first, last) + 1e-6),
-      )
-      same(tooMany, [])
-    },
-  ),
-  law(
-    'R2 what is held back is told when, later than now; when it is told no other moment, it starts',
-    rates,
-    async ([[perSecond, burst], script]) => {
-      const { ran } = await deliverAll(make(perSecond, burst), script)
-      for (const [at, one] of ran.entries()) {
-        const notBefore = notBeforeOf(verdictIn(one))
-        same(one.started === undefined, notBefore !== undefined)
-        holds((notBefore ?? Infinity) > one.arrived.at, 'held until now')
-        // The first `burst` after a pause that fills the bucket are never held back.
-        holds(at >= burst || notBefore === undefined, 'held back within the burst')
-      }
-    },
-  ),
-]
+const limited = (make: MakeRateLimit, [[perSecond, burst], script]: Drawn<typeof rates>) =>
+  deliverAll(make(perSecond, burst), script)
+
+export const { each: rateLimitLaws } = lawTable(rates, limited, {
+  'R1 in any window of t seconds at most burst + t * perSecond deliveries start': ({ ran }, [rate]) => {
+    const [perSecond, burst] = rate
+    const starts = ran.flatMap(({ started }) => (started ? [started.at] : []))
+    const mayStart = (first: number, last: number): number => burst + ((last - first) / 1_000) * perSecond
+    const tooMany = starts.flatMap((first, from) =>
+      starts.slice(from).filter((last, more) => more + 1 > mayStart(first, last) + 1e-6),
+    )
+    same(tooMany, [])
+  },
+  'R2 what is held back is told when, later than now; when it is told no other moment, it starts': (
+    { ran },
+    [[, burst]],
+  ) => {
+    for (const [at, one] of ran.entries()) {
+      const notBefore = notBeforeOf(verdictIn(one))
+      same(one.started === undefined, notBefore !== undefined)
+      holds((notBefore ?? Infinity) > one.arrived.at, 'held until now')
+      // The first `burst` after a pause that fills the bucket are never held back.
+      holds(at >= burst || notBefore === undefined, 'held back within the burst')
+    }
+  },
+})
 
 export type MakeDedupe = (window: number, maxCount: number) => Wrap
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), steps)
@@ -126,7 +123,7 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
         const busy = opened.filter((one) => isOpen(one) && one.sink.running() > 0)
         const hasOwn = opened.some((one) => isOpen(one) && one.key === visit.key)
         const verdicts: Verdict[] = []
-        const hear = hearing((verdict) => verdicts.push(verdict))
+        const hear = { ...silent, next: (verdict: Verdict) => verdicts.push(verdict) }
         subscribeTo(sink)(visit.key, { ...onlyAttempt, clock }, hear)
         holds(opened.filter(isOpen).length <= maxCount, 'too many are open')
         const [verdict] = verdicts

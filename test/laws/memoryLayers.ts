@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { constVoid } from 'fp-ts/lib/function.js'
 import type { Verdict } from '../../src/index.ts'
 import { stepsOf, type Ran } from './deliveries.ts'
 
@@ -20,10 +21,7 @@ export const steps = stepsOf(
   60,
 )
 
-export const hearing = (next: (verdict: Verdict) => void) => {
-  const ignore = (): void => undefined
-  return { next, complete: ignore, error: ignore }
-}
+export const silent = { next: constVoid, complete: constVoid, error: constVoid }
 
 export const verdictIn = ({ heard }: Pick<Ran, 'heard'>): Verdict | undefined => heard[0]?.verdict
 

@@ -21,11 +21,13 @@ type Command =
   | { readonly do: 'wall'; readonly number: number }
 
 const START = 1_000_000
+const numbered = <Verb extends string>(verb: Verb, number: fc.Arbitrary<number>) =>
+  fc.record({ do: fc.constant(verb), number })
 
 const { inner } = fc.letrec<{ inner: Command }>((tie) => ({
   inner: fc.oneof(
     { depthSize: 'small', maxDepth: 3 },
-    fc.record({ do: fc.constant('cancel' as const), number: fc.nat({ max: 60 }) }),
+    numbered('cancel', fc.nat({ max: 60 })),
     fc.record({
       do: fc.constant('schedule' as const),
       delay: fc.oneof(fc.nat({ max: 5 }), fc.nat({ max: 100 }), fc.constantFrom(-1, 0.5, NaN)),
@@ -36,14 +38,8 @@ const { inner } = fc.letrec<{ inner: Command }>((tie) => ({
 }))
 const command = fc.oneof(
   { weight: 3, arbitrary: inner },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('tick' as const), number: fc.nat({ max: 60 }) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('wall' as const),
-      number: fc.integer({ min: -9_999, max: 9_999 }),
-    }),
-  },
+  { weight: 2, arbitrary: numbered('tick', fc.nat({ max: 60 })) },
+  { weight: 1, arbitrary: numbered('wall', fc.integer({ min: -9_999, max: 9_999 })) },
 )
 const commands: fc.Arbitrary<ReadonlyArray<Command>> = fc.array(command, { maxLength: 25, size: 'max' })
 type Move<C> = (clock: C, ms: number) => unknown

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { format, stripVTControlCharacters } from 'node:util'
 import * as fc from 'fast-check'
 import type createDebug from 'debug'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { debugListener, logLine } from '../../src/log/debug.ts'
 import { logEvents, SECRET } from './events.ts'
 import { forAll } from '../support/check.ts'
@@ -44,12 +44,11 @@ describe('logLine', () => {
 })
 
 const require = createRequire(import.meta.url)
-const before = process.env['DEBUG']
 const loaded = () => Object.keys(require.cache).filter((path) => path.endsWith('/debug/src/index.js'))
 
 /** What is written with `DEBUG` set to this. */
 const written = (namespaces: string): ReadonlyArray<string> => {
-  process.env['DEBUG'] = namespaces
+  vi.stubEnv('DEBUG', namespaces)
   const onEvent = debugListener()
   // The package that its types describe.
   const debug = require('debug') as typeof createDebug
@@ -63,18 +62,15 @@ const written = (namespaces: string): ReadonlyArray<string> => {
   return lines
 }
 
-afterEach(() => {
-  if (before === undefined) delete process.env['DEBUG']
-  else process.env['DEBUG'] = before
-})
+afterEach(() => void vi.unstubAllEnvs())
 
 describe('debugListener', () => {
   it('is undefined and loads nothing without DEBUG', () => {
     // Another file of this worker may have loaded it.
     for (const path of loaded()) Reflect.deleteProperty(require.cache, path)
-    delete process.env['DEBUG']
+    vi.stubEnv('DEBUG', undefined)
     expect(debugListener()).toBeUndefined()
-    process.env['DEBUG'] = ''
+    vi.stubEnv('DEBUG', '')
     expect(debugListener()).toBeUndefined()
     expect(loaded()).toEqual([])
   })

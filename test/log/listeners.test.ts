@@ -1,5 +1,5 @@
 import diagnostics from 'node:diagnostics_channel'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { constVoid } from '../../src/core/either.ts'
 import { allListeners, callSafely, channel, isListening } from '../../src/log/listeners.ts'
 import type { Listener, LogEvent } from '../../src/log/logEvent.ts'
@@ -73,14 +73,10 @@ it('gives refusals to the channel of their name before', () => {
 })
 
 describe('isListening', () => {
-  const debug = process.env['DEBUG']
-  afterEach(() => {
-    if (debug === undefined) delete process.env['DEBUG']
-    else process.env['DEBUG'] = debug
-  })
+  afterEach(() => void vi.unstubAllEnvs())
 
   it('is true for onEvent, for DEBUG, and for the channel of that kind while it has subscribers', () => {
-    delete process.env['DEBUG']
+    vi.stubEnv('DEBUG', undefined)
     const hears = isListening({})
     const listener = (): void => undefined
     expect([hears('Accepted'), hears('Ended')]).toEqual([false, false])
@@ -91,9 +87,9 @@ describe('isListening', () => {
     for (const deaf of [{ logger: console }, { onEvent: constVoid }])
       expect(isListening(deaf)('Accepted')).toBe(false)
     expect(isListening({ onEvent: listener })('Accepted')).toBe(true)
-    process.env['DEBUG'] = 'analytics'
+    vi.stubEnv('DEBUG', 'analytics')
     expect(isListening({})('Accepted')).toBe(true)
-    process.env['DEBUG'] = ''
+    vi.stubEnv('DEBUG', '')
     expect(isListening({})('Accepted')).toBe(false)
   })
 })

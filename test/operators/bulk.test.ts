@@ -10,6 +10,7 @@ import type { Attempt, BulkDeliverOptions, Outcome, Verdict } from '../../src/in
 import type { LogEvent } from '../../src/log/index.ts'
 import type { Refusal } from '../../src/core/refusal.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { forAll } from '../support/check.ts'
 
 const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('busy'))
@@ -165,48 +166,46 @@ const world = fc.record({
 })
 
 it('every item has one outcome, its own; no batch is over a bound; a retried batch holds only retries', () => {
-  fc.assert(
-    fc.property(world, ({ items, whole, maxCount, maxBytes, maxInFlight }) => {
-      const clock = virtualClock()
-      const tries = new Map<number, number>()
-      const running = new Set<number>()
-      const ended: Array<{ _tag: string; item: number; attempts: number }> = []
-      const sizeOf = (item: number): number => items[item]?.size ?? 0
-      let most = 0
-      let round = 0
-      const sink = scriptedSink<ReadonlyArray<number>>({
-        clock,
-        reply: (list) => {
-          const bytes = list.reduce((sum, item) => sum + sizeOf(item), 0)
-          expect(list.length).toBeLessThanOrEqual(maxCount)
-          expect(list.length === 1 || bytes <= maxBytes).toBe(true)
-          expect(new Set(list.map((item) => tries.has(item))).size).toBe(1)
-          for (const item of list) expect(running.has(item)).toBe(false)
-          for (const item of list) running.add(item)
-          most = Math.max(most, running.size)
-          clock.schedule(10, () => list.forEach((item) => running.delete(item)))
-          const all = whole[round++] ?? 'yes'
-          const members = list.map((item): Verdict => {
-            const number = tries.get(item) ?? 0
-            tries.set(item, number + 1)
-            const each = items[item]?.script[number] ?? 'yes'
-            return each === 'yes' ? yes : each === 'no' ? no : busy
-          })
-          return { verdict: all === 'busy' ? busy : left(partlyFailed(members)), after: 10 }
-        },
-      })
-      from(items.map((_, index) => right(index)))
-        .pipe(
-          deliver(sink, {
-            ...{ clock, maxInFlight, random: () => 0, retry: exponential({ base: 100, factor: 1 }) },
-            batch: { maxCount, maxBytes, sizeOf },
-          }),
-        )
-        .subscribe((each) => ended.push(each as never))
-      clock.tick(1_000_000)
-      expect(ended.map(({ item }) => item).sort((a, b) => a - b)).toEqual(items.map((_, index) => index))
-      for (const { item, attempts } of ended) expect(attempts).toBe(tries.get(item))
-      expect(most).toBeLessThanOrEqual(Math.max(maxCount, maxInFlight))
-    }),
-  )
+  forAll(world, ({ items, whole, maxCount, maxBytes, maxInFlight }) => {
+    const clock = virtualClock()
+    const tries = new Map<number, number>()
+    const running = new Set<number>()
+    const ended: Array<{ _tag: string; item: number; attempts: number }> = []
+    const sizeOf = (item: number): number => items[item]?.size ?? 0
+    let most = 0
+    let round = 0
+    const sink = scriptedSink<ReadonlyArray<number>>({
+      clock,
+      reply: (list) => {
+        const bytes = list.reduce((sum, item) => sum + sizeOf(item), 0)
+        expect(list.length).toBeLessThanOrEqual(maxCount)
+        expect(list.length === 1 || bytes <= maxBytes).toBe(true)
+        expect(new Set(list.map((item) => tries.has(item))).size).toBe(1)
+        for (const item of list) expect(running.has(item)).toBe(false)
+        for (const item of list) running.add(item)
+        most = Math.max(most, running.size)
+        clock.schedule(10, () => list.forEach((item) => running.delete(item)))
+        const all = whole[round++] ?? 'yes'
+        const members = list.map((item): Verdict => {
+          const number = tries.get(item) ?? 0
+          tries.set(item, number + 1)
+          const each = items[item]?.script[number] ?? 'yes'
+          return each === 'yes' ? yes : each === 'no' ? no : busy
+        })
+        return { verdict: all === 'busy' ? busy : left(partlyFailed(members)), after: 10 }
+      },
+    })
+    from(items.map((_, index) => right(index)))
+      .pipe(
+        deliver(sink, {
+          ...{ clock, maxInFlight, random: () => 0, retry: exponential({ base: 100, factor: 1 }) },
+          batch: { maxCount, maxBytes, sizeOf },
+        }),
+      )
+      .subscribe((each) => ended.push(each as never))
+    clock.tick(1_000_000)
+    expect(ended.map(({ item }) => item).sort((a, b) => a - b)).toEqual(items.map((_, index) => index))
+    for (const { item, attempts } of ended) expect(attempts).toBe(tries.get(item))
+    expect(most).toBeLessThanOrEqual(Math.max(maxCount, maxInFlight))
+  })
 })

@@ -14,17 +14,16 @@ const nothing = () => Promise.resolve()
 const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('status', { status: 503 }))
 
-const scripted = (clock: VirtualClock, answer = (_item: string, _attempt: Attempt) => yes, after = 10) =>
-  scriptedSink<string>({ clock, reply: (item, attempt) => ({ verdict: answer(item, attempt), after }) })
+const scripted = (clock: VirtualClock, answer = (_item: string, _attempt: Attempt) => yes) =>
+  scriptedSink<string>({ clock, reply: (item, attempt) => ({ verdict: answer(item, attempt), after: 10 }) })
 
-const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () => void } => {
-  const seen = { values: [] as T[], end: 'open', stop: () => undefined as void }
-  const subscription = stream.subscribe({
+const record = <T>(stream: Observable<T>): { values: T[]; end: string } => {
+  const seen = { values: [] as T[], end: 'open' }
+  stream.subscribe({
     next: (value) => seen.values.push(value),
     error: (error: unknown) => (seen.end = `error: ${String(error)}`),
     complete: () => (seen.end = 'complete'),
   })
-  seen.stop = () => subscription.unsubscribe()
   return seen
 }
 

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module'
 import { format } from 'node:util'
 import type createDebug from 'debug'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { concat, firstValueFrom, from, lastValueFrom, NEVER, of, Subject } from 'rxjs'
-import { Subscription, throwError, toArray } from 'rxjs'
+import { concat, firstValueFrom, from, NEVER, of, Subject, Subscription, throwError } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { ConfigError } from '../../src/core/refusal.ts'
 import type { Threw } from '../../src/index.ts'
@@ -28,14 +27,13 @@ import { webhook } from '../../src/http/webhook.ts'
 import { virtualClock } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { answered, receiverOf, until } from '../support/http.ts'
-import { throwing, turns } from '../support/check.ts'
+import { all, throwing, turns } from '../support/check.ts'
 
 type Untyped = (...given: ReadonlyArray<unknown>) => unknown
 const untyped = (f: unknown): Untyped => f as Untyped
 
 const errorOf = async (stream: Observable<unknown>): Promise<string> => {
-  const all = lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })
-  const end = await all.catch((error: unknown) => error)
+  const end = await all(stream).catch((error: unknown) => error)
   return end instanceof Error ? `${end.name}: ${end.message}` : 'no error'
 }
 
@@ -95,7 +93,7 @@ test.each<readonly [string, string, unknown]>([
   ['splitRight', 'threw Error', splitRight(() => Object.defineProperty([], 0, { get: throwing(Error()) }))],
 ])('%s: a function that %s', async (name, words, operator) => {
   const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
-  const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })
+  const [ended] = await all(through(of(right('a'))))
   expect(ended).toMatchObject({ left: { _tag: 'Threw', operator: name, input: 'a' } })
   expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
 })
@@ -235,7 +233,7 @@ describe('one outbox, one deliver', () => {
 
   it('lets one follow the other, also after an error of the source', async () => {
     const outbox = memoryOutbox<unknown>({})
-    const through = (all: Observable<unknown>) => all.pipe(lift(), deliver(memory<unknown>(), { outbox }))
+    const through = (item$: Observable<unknown>) => item$.pipe(lift(), deliver(memory<unknown>(), { outbox }))
     expect(await errorOf(concat(through(of('a')), through(of('b'))))).toBe('no error')
     expect(await errorOf(through(throwError(() => new Error('planted'))))).toBe('Error: planted')
     expect(await errorOf(through(of('c')))).toBe('no error')

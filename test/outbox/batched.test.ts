@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batched } from '../../src/outbox/batched.ts'
+import { forAllAsync } from '../support/check.ts'
 
 type Item = Readonly<Record<'id' | 'count' | 'bytes', number>>
 
@@ -16,57 +17,55 @@ const fits = (list: ReadonlyArray<Item>) => sum(list, 'count') <= 1_000 && sum(l
 
 describe('batched', () => {
   it('has one list under way, as long as its bounds allow, and answers each ask by its place', () =>
-    fc.assert(
-      fc.asyncProperty(fc.array(command, { maxLength: 30 }), async (commands) => {
-        let call: { take: () => ReadonlyArray<Item>; answer: (ids: 'fail' | number[]) => void } | undefined
-        let list: ReadonlyArray<Item> | undefined
-        let waiting: Item[] = []
-        const expected: Array<number | string> = []
-        const found: Array<number | string> = []
-        const store = batched<Item, number>((take) => {
-          expect(call).toBeUndefined()
-          return new Promise((resolve, reject) => {
-            call = { take, answer: (ids) => (ids === 'fail' ? reject(new Error(ids)) : resolve(ids)) }
-          })
+    forAllAsync(fc.array(command, { maxLength: 30 }), async (commands) => {
+      let call: { take: () => ReadonlyArray<Item>; answer: (ids: 'fail' | number[]) => void } | undefined
+      let list: ReadonlyArray<Item> | undefined
+      let waiting: Item[] = []
+      const expected: Array<number | string> = []
+      const found: Array<number | string> = []
+      const store = batched<Item, number>((take) => {
+        expect(call).toBeUndefined()
+        return new Promise((resolve, reject) => {
+          call = { take, answer: (ids) => (ids === 'fail' ? reject(new Error(ids)) : resolve(ids)) }
         })
-        const take = () => {
-          if (call === undefined || list !== undefined) return
-          list = call.take()
-          expect(call.take()).toEqual(list)
-          expect(list).toEqual(waiting.slice(0, list.length))
-          waiting = waiting.slice(list.length)
-          expect(list.length === 1 || fits(list)).toBe(true)
-          expect(waiting[0] !== undefined && fits([...list, waiting[0]])).toBe(false)
-        }
-        const end = async (how: 'answer' | 'fail' | 'answer too few') => {
-          if (call === undefined) return
-          take()
-          const { answer } = call
-          const ids = (list ?? []).map(({ id }) => id)
-          for (const id of ids) expected[id] = how === 'answer' ? id : 'failed'
-          call = list = undefined
-          answer(how === 'fail' ? how : ids.slice(how === 'answer' ? 0 : 1))
+      })
+      const take = () => {
+        if (call === undefined || list !== undefined) return
+        list = call.take()
+        expect(call.take()).toEqual(list)
+        expect(list).toEqual(waiting.slice(0, list.length))
+        waiting = waiting.slice(list.length)
+        expect(list.length === 1 || fits(list)).toBe(true)
+        expect(waiting[0] !== undefined && fits([...list, waiting[0]])).toBe(false)
+      }
+      const end = async (how: 'answer' | 'fail' | 'answer too few') => {
+        if (call === undefined) return
+        take()
+        const { answer } = call
+        const ids = (list ?? []).map(({ id }) => id)
+        for (const id of ids) expected[id] = how === 'answer' ? id : 'failed'
+        call = list = undefined
+        answer(how === 'fail' ? how : ids.slice(how === 'answer' ? 0 : 1))
+        await settled()
+      }
+      let ids = 0
+      for (const each of commands)
+        if (each === 'take') take()
+        else if (typeof each === 'string') await end(each)
+        else {
+          for (const { count, bytes } of each.asks) {
+            const item = { id: ids++, count, bytes }
+            waiting.push(item)
+            const answer = store.ask(item, count, bytes)
+            void answer.then((id) => (found[item.id] = id)).catch(() => (found[item.id] = 'failed'))
+          }
           await settled()
         }
-        let ids = 0
-        for (const each of commands)
-          if (each === 'take') take()
-          else if (typeof each === 'string') await end(each)
-          else {
-            for (const { count, bytes } of each.asks) {
-              const item = { id: ids++, count, bytes }
-              waiting.push(item)
-              const answer = store.ask(item, count, bytes)
-              void answer.then((id) => (found[item.id] = id)).catch(() => (found[item.id] = 'failed'))
-            }
-            await settled()
-          }
-        while (call !== undefined) await end('answer')
-        await store.idle()
-        expect(found).toEqual(expected)
-        expect(found).toHaveLength(ids)
-      }),
-    ))
+      while (call !== undefined) await end('answer')
+      await store.idle()
+      expect(found).toEqual(expected)
+      expect(found).toHaveLength(ids)
+    }))
 
   it('rejects the list that a call had not taken when it failed, and goes on', async () => {
     let calls = 0

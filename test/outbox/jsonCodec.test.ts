@@ -8,19 +8,18 @@ import { batch, encode, sign } from '../../src/index.ts'
 import { jsonCodec } from '../../src/outbox/lmdb/jsonCodec.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { newFolder } from '../support/folder.ts'
+import { forAll } from '../support/check.ts'
 
 const through = <A>(codec: ReturnType<typeof jsonCodec<A>>, item: A): A => codec.fromText(codec.toText(item))
 
 describe('without a codec of the item', () => {
   it('JSON comes back as it was, and counts its bytes', () =>
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const codec = jsonCodec<unknown>(undefined)
-        expect(codec.sizeOf(value)).toBe(Buffer.byteLength(JSON.stringify(value)))
-        // JSON writes -0, which reads the same.
-        expect(JSON.stringify(through(codec, value))).toBe(JSON.stringify(value))
-      }),
-    ))
+    forAll(fc.jsonValue(), (value) => {
+      const codec = jsonCodec<unknown>(undefined)
+      expect(codec.sizeOf(value)).toBe(Buffer.byteLength(JSON.stringify(value)))
+      // JSON writes -0, which reads the same.
+      expect(JSON.stringify(through(codec, value))).toBe(JSON.stringify(value))
+    }))
 
   test('an object that is changed and given again is written again', () => {
     const [codec, item] = [jsonCodec<{ n: number }>(undefined), { n: 1 }]

@@ -9,6 +9,7 @@ import { storeLimit } from '../../src/outbox/storeLimit.ts'
 import { virtualClock } from '../../src/testing/index.ts'
 import { event, open as openClient } from '../client/virtual.ts'
 import { busy, open, track, yes } from '../destination/virtual.ts'
+import { forAllAsync } from '../support/check.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -92,33 +93,31 @@ describe('a store that hangs', () => {
     maxLength: 8,
   })
   it('counts each item that is stored once, with at least 0 waiting at every moment', () =>
-    fc.assert(
-      fc.asyncProperty(lateAnswers, async (answers) => {
-        const { clock, destination, ended } = over(({ enqueue }) => ({
-          enqueue: (items) => {
-            const stored = enqueue(items)
-            const { after = 0, fails = false } = answers[Number(items[0]?.id)] ?? {}
-            return new Promise((resolve, reject) =>
-              clock.schedule(after, fails ? () => reject(new Error('planted')) : () => resolve(stored)),
-            )
-          },
-        }))
-        const waiting: number[] = []
-        const look = (): void => void waiting.push(destination.stats().waiting)
-        destination.outcomes$.subscribe(look)
-        const ids = [...answers.keys(), answers.length].map(String)
-        for (const id of ids.slice(0, -1)) void destination.send(track(id)).then(look)
-        await clock.advance(30)
-        // Its answer makes the destination look once more.
-        const last = destination.send(track(ids.at(-1) ?? '')).then(() => destination.stats().accepted)
-        await clock.advance(0)
-        expect(await last).toBe(ids.length)
-        expect(ended().toSorted()).toEqual(ids.map((id) => `Delivered ${id}`))
-        expect(destination.stats()).toMatchObject({ accepted: ids.length, waiting: 0 })
-        expect(Math.min(...waiting)).toBe(0)
-        await clock.run(destination.close())
-      }),
-    ))
+    forAllAsync(lateAnswers, async (answers) => {
+      const { clock, destination, ended } = over(({ enqueue }) => ({
+        enqueue: (items) => {
+          const stored = enqueue(items)
+          const { after = 0, fails = false } = answers[Number(items[0]?.id)] ?? {}
+          return new Promise((resolve, reject) =>
+            clock.schedule(after, fails ? () => reject(new Error('planted')) : () => resolve(stored)),
+          )
+        },
+      }))
+      const waiting: number[] = []
+      const look = (): void => void waiting.push(destination.stats().waiting)
+      destination.outcomes$.subscribe(look)
+      const ids = [...answers.keys(), answers.length].map(String)
+      for (const id of ids.slice(0, -1)) void destination.send(track(id)).then(look)
+      await clock.advance(30)
+      // Its answer makes the destination look once more.
+      const last = destination.send(track(ids.at(-1) ?? '')).then(() => destination.stats().accepted)
+      await clock.advance(0)
+      expect(await last).toBe(ids.length)
+      expect(ended().toSorted()).toEqual(ids.map((id) => `Delivered ${id}`))
+      expect(destination.stats()).toMatchObject({ accepted: ids.length, waiting: 0 })
+      expect(Math.min(...waiting)).toBe(0)
+      await clock.run(destination.close())
+    }))
 
   const both = [false, true]
   it.each(both)('gives each message one outcome at the close of a client (durable: %s)', async (durable) => {

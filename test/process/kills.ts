@@ -3,7 +3,7 @@
  *
  *     life (a process) ── requests ──▶ receiver ──▶ account ◀── NDJSON lines of the life: offered, accepted, outcome, summary
  */
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { createInterface } from 'node:readline'
@@ -178,20 +178,11 @@ export const openReceiver = async (
   }
 }
 
-export interface Life {
-  readonly child: ChildProcessWithoutNullStreams
-  readonly over: Promise<{
-    readonly code: number | null
-    readonly signal: NodeJS.Signals | null
-    readonly stderr: string
-  }>
-}
-
 /** A process with it ends from inside on this signal, as a host does that exits while a write is under way. */
 const EXIT_INSIDE = ['--import', "data:text/javascript,process.on('SIGUSR2', () => process.exit(7))"]
 
 /** Starts Node with these arguments; `hear` gets each line of its stdout. It ends with the test at the latest. */
-export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => void): Life => {
+export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => void) => {
   const env = { PATH: process.env['PATH'] ?? '', WEB_KEY: 'wk' }
   const child = spawn(process.execPath, [...EXIT_INSIDE, ...args], { env })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -209,6 +200,7 @@ export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => voi
   )
   return { child, over }
 }
+export type Life = ReturnType<typeof startLife>
 
 export interface Stage {
   readonly names: ReadonlyArray<string>

@@ -2,18 +2,15 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { onlyAttempt, type Sink, type Verdict } from '../../src/index.ts'
+import { onlyAttempt, type Sink } from '../../src/index.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { batchOf } from '../support/batches.ts'
 import { newFolder } from '../support/folder.ts'
-import { payloadOf } from './deliverOnce.ts'
+import { deliverOnce, payloadOf } from './deliverOnce.ts'
 import { bodyOf, jsonArrayFrame, type Payload } from '../../src/event/payload.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
-const verdictOf = <A>(sink: Sink<A>, item: A): Promise<Verdict> =>
-  new Promise((resolve, reject) => {
-    sink.deliver(item, onlyAttempt).subscribe({ next: resolve, error: reject })
-  })
+const verdictOf = async <A>(sink: Sink<A>, item: A) => (await deliverOnce(sink, item)).verdicts[0]
 
 const delivered = (sink: string) => ({ _tag: 'Right', right: { sink } })
 const failed = (tag: 'Refused' | 'Retryable', reason: string, detail: string) => ({

@@ -4,7 +4,7 @@ import { onlyAttempt, withRetryAfterGate, type Verdict } from '../../src/index.t
 import { retryable, show } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { hearing } from '../laws/memoryLayers.ts'
+import { silent } from '../laws/memoryLayers.ts'
 
 const HOUR = 3_600_000
 
@@ -14,7 +14,7 @@ test('what a gate inside holds back is held with the name of that gate', () => {
   const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: held }) })
   const told: Verdict[] = []
   const run = subscribeTo(withRetryAfterGate()(inner))
-  const hear = hearing((each) => told.push(each))
+  const hear = { ...silent, next: (each: Verdict) => told.push(each) }
   for (let n = 0; n < 2; n++) run('a', { ...onlyAttempt, clock }, hear)
   expect([inner.calls.length, told[1]]).toEqual([1, held])
 })
@@ -25,7 +25,7 @@ test('it holds back for an hour at most, all with one verdict', () => {
   const inner = scriptedSink<string>({ clock, reply: () => ({ verdict }) })
   const run = subscribeTo(withRetryAfterGate()(inner))
   const told: Verdict[] = []
-  const hear = hearing((each) => told.push(each))
+  const hear = { ...silent, next: (each: Verdict) => told.push(each) }
   const ask = (): unknown => run('a', { ...onlyAttempt, clock }, hear)
   ask()
   clock.tick(HOUR - 1)

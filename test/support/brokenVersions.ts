@@ -17,7 +17,6 @@ import { newId } from '../../src/event/payload.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import { clockOf } from '../../src/sink/sink.ts'
 import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
-import type { NetworkRequest } from '../../src/testing/index.ts'
 import * as parts from '../../src/testing/laws/brokenParts.ts'
 import type { AskedPolicy, MakePolicy } from '../../src/testing/laws/policyLaws.ts'
 import type { Batcher, Broken, OutboxItem, Signing, SinkItem } from '../../src/testing/laws/index.ts'
@@ -69,14 +68,12 @@ const inSlots = (slots: number, verdict: Verdict, leaks?: 'unsubscribe' | 'error
 }
 const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
   changedSink((delivery) => delivery.pipe(map(change)))
-const sending =
-  (change: (request: NetworkRequest) => NetworkRequest): MakeSink<SinkItem> =>
+type Post = (item: unknown, signal: AbortSignal) => Promise<unknown>
+const posting =
+  (change: (post: Post) => Post): MakeSink<SinkItem> =>
   ({ network }) => {
-    const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) => {
-      const { status } = await network.request(change({ body: JSON.stringify(item), signal }))
-      return new Response(null, { status })
-    }
-    return sink('network', send, { timeout: 1_000 })
+    const post = change((item, signal) => network.request({ body: JSON.stringify(item), signal }))
+    return sink('network', (item, { signal }) => post(item, signal), { timeout: 1_000 })
   }
 const closing =
   (makeClose: () => Sink<unknown>['close']): MakeSink<SinkItem> =>
@@ -107,24 +104,22 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
   'retry-after: does not read Retry-After': telling(
     mapLeft((failure) => (failure._tag === 'Retryable' ? retryable('status') : failure)),
   ),
-  'sends-the-item: sends the last of several items': ({ network }) => {
+  'sends-the-item: sends the last of several items': posting((post) => {
     let last: unknown
-    const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) => {
+    return async (item, signal) => {
       last = item
       await done()
-      const { status } = await network.request({ body: JSON.stringify(last), signal })
-      return new Response(null, { status })
+      return post(last, signal)
     }
-    return sink('network', send, { timeout: 1_000 })
-  },
+  }),
   'delivered-if-accepted: takes what it tries for a duplicate': on5xx(duplicate),
   'delivered-if-accepted: takes each item for a repeat of the first': (world) =>
     withDedupe<SinkItem>({ keyOf: () => 'one', keyTimeout: 3_600_000 })(networkSink(world)),
-  'delivered-if-accepted: tries again what was accepted while others ran': (world) =>
-    withDelivery(networkSink<SinkItem>(world), (delivery) =>
-      delivery.pipe(map((given) => (world.network.running() > 0 ? left(retryable('status')) : given))),
-    ),
-  'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
+  'delivered-if-accepted: tries again what was accepted while others ran': changedSink(
+    (delivery, _, { network }) =>
+      delivery.pipe(map((given) => (network.running() > 0 ? left(retryable('status')) : given))),
+  ),
+  'sends-the-item: sends an empty body': posting((post) => (_, signal) => post(undefined, signal)),
   'independent: gives up for ever after three failures': (world) => {
     let failures = 0
     const counted = (delivery: Observable<Verdict>) => delivery.pipe(tap((one) => isLeft(one) && failures++))
@@ -136,17 +131,15 @@ export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
     const all = new AbortController()
     const { signal } = all
     const abort = finalize<Verdict>(() => all.abort())
-    return withDelivery(sending((given) => ({ ...given, signal }))(world), abort)
+    return withDelivery(posting((post) => (item) => post(item, signal))(world), abort)
   },
   'keeps-deadline: starts after its deadline': changedSink((delivery, _, { clock }) =>
     defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
   ),
-  'keeps-deadline: sends one after the other': ({ network: { request } }) => {
+  'keeps-deadline: sends one after the other': posting((post) => {
     let last: Promise<unknown> = Promise.resolve()
-    const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) =>
-      (last = last.catch(constVoid).then(() => request({ body: JSON.stringify(item), signal })))
-    return sink('network', send, { timeout: 1_000 })
-  },
+    return (...given) => (last = last.catch(constVoid).then(() => post(...given)))
+  }),
   'leaves-no-timer: leaves a timer': changedSink((delivery, _, { clock }) =>
     delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
   ),
@@ -356,6 +349,10 @@ export const pushing =
     }
   }
 
+const forgetting = <A>({ nack }: Outbox<A>): Pick<Outbox<A>, 'nack'> => ({
+  nack: (list) => nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
+})
+
 export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'answers: throws for an empty list': inMemory(({ enqueue }) => ({
     enqueue: (items) => (items.length > 0 ? enqueue(items) : Promise.reject(new Error('nothing to insert'))),
@@ -363,9 +360,7 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
   'order: ignores retriesOnly': inMemory(({ lease }) => ({
     lease: (now, limits) => lease(now, { ...limits, retriesOnly: false }),
   })),
-  'remembers: forgets the progress': inMemory(({ nack }) => ({
-    nack: (list) => nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
-  })),
+  'remembers: forgets the progress': inMemory(forgetting),
   'bounds: takes one more than its bound': ({ clock, bounds }) => {
     const outbox = memoryOutbox<OutboxItem>({ ...bounds, maxCount: bounds.maxCount + 1, clock })
     return { ...outbox, stats: () => ({ ...outbox.stats(), maxCount: bounds.maxCount }) }
@@ -435,11 +430,7 @@ export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')(
   'leaves-nothing: tells no process that another one changed it': sharedInMemory(
     ({ watch: _, ...outbox }) => outbox,
   ),
-  'keeps-progress: forgets the progress': sharedInMemory((outbox) => ({
-    ...outbox,
-    nack: (list) =>
-      outbox.nack(list.map(({ due, entry }) => ({ due, entry: { ...entry, progress: undefined } }))),
-  })),
+  'keeps-progress: forgets the progress': sharedInMemory((outbox) => ({ ...outbox, ...forgetting(outbox) })),
   'ends-once: loses an item that it accepts': sharedInMemory((outbox) => ({
     ...outbox,
     enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),

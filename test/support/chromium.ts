@@ -49,7 +49,6 @@ export const openPage = async (url: string) => {
   await call('Page.navigate', { url })
   return {
     problems,
-    call,
     evaluate,
     until: async (expression: string): Promise<void> => {
       while ((await evaluate(expression)) !== true) await new Promise((resolve) => setTimeout(resolve, 20))

@@ -11,13 +11,6 @@ interface View<A> {
   readonly kill: () => void
 }
 
-export interface SharedStore<A> {
-  readonly open: () => View<A>
-  readonly entries: () => ReadonlyArray<Entry<A>>
-  readonly ended: ReadonlyArray<Outcome<A>>
-  readonly text: () => string
-}
-
 interface SharedStoreOptions<in A> extends Partial<OutboxBounds> {
   readonly latency?: number
   /** Milliseconds. With 0 the next view has all entries of a killed one at once. */
@@ -27,7 +20,7 @@ interface SharedStoreOptions<in A> extends Partial<OutboxBounds> {
   readonly from?: string | undefined
 }
 
-export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}): SharedStore<A> => {
+export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}) => {
   const { latency = 0, leaseTime = 30_000, sizeOf = () => 0, from, ...bounds } = options
   const limits = { maxCount: Infinity, maxBytes: Infinity, keepDead: 1_000, ...bounds }
   // `text` wrote it.
@@ -96,3 +89,4 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
   }
   return { open, entries: () => held.rows.map(({ entry }) => entry), ended, text: () => JSON.stringify(held) }
 }
+export type SharedStore<A> = ReturnType<typeof sharedStore<A>>
