@@ -1,12 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable, type Verdict } from '../../src/index.ts'
+import { retryable, sink, type Verdict } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
+import { parts } from '../support/parts.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
@@ -75,4 +76,13 @@ describe('closeRelay', () => {
     await clock.advance(60_000)
     expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
   })
+})
+
+it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of its close', async (kind) => {
+  const asked: unknown[] = []
+  const target = () => sink('s', async (item: unknown) => asked.push(item))
+  const { call, close } = parts[kind]({ target, ended: () => undefined })
+  void call('m1')
+  expect((await close({ timeout: 0 })).abandoned).toHaveLength(1)
+  expect(asked).toEqual([])
 })
