@@ -56,12 +56,11 @@ const showSpan = (millis: number): string =>
 const headOf = ({ word, totals, oldest }: Snapshot, { limit, requests }: View): string[] => {
   const { accepted, delivered, waiting, rejected, expired, dropped, abandoned, refused } = totals
   const counts = [accepted, delivered, waiting, rejected]
-  const words = requests ? REQUEST_WORDS : EVENT_WORDS
   const rare = Object.entries({ expired, dropped, abandoned, refused }).filter(([, count]) => count > 0)
   const age = oldest === undefined ? [] : [`oldest ${showSpan(oldest)}`]
   return [
     word,
-    ...words.map((each, n) => `${String(counts[n])} ${each}`),
+    ...(requests ? REQUEST_WORDS : EVENT_WORDS).map((each, n) => `${String(counts[n])} ${each}`),
     ...rare.map(([each, count]) => `${String(count)} ${each}`),
     ...age.map((each) => (limit === undefined ? each : `${each} of ${showSpan(limit)}`)),
   ]

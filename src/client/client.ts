@@ -11,10 +11,7 @@ import type { CloseResult } from '../outbox/close.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
 import type { Message } from './message.ts'
 
-/**
- * Events by name, each with the type of its properties: an interface or a type of your own. `object`: any
- * event, with any properties.
- */
+/** Events by name, with the types of their properties: an interface or a type of yours; `object`: any. */
 export type EventTypes = object
 
 type AnyEvents = Readonly<Record<string, Data>>

@@ -108,9 +108,8 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
   }
 
   const close: Collector['close'] = (given) => {
-    const closing = life.close(() => targets.close(given))
     limits.close()
-    return closing
+    return life.close(() => targets.close(given))
   }
 
   const update: Collector['update'] = (given) => {

@@ -138,6 +138,13 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
   }
 }
 
+/**
+ * A timer that is late by so many milliseconds tells that the process stood still: it was stopped, or busy
+ * with other work. Timers run before answers are read, so a limit of time then waits on for `CATCH_UP`.
+ */
+export const STANDSTILL = 50
+export const CATCH_UP = 250
+
 /** Settles as `task` does, and rejects after `within` milliseconds. A later result is ignored. */
 export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
   new Promise((resolve, reject) => {

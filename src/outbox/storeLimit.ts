@@ -1,7 +1,7 @@
 import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
 import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
+import { CATCH_UP, STANDSTILL, scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
@@ -24,12 +24,14 @@ export const storeLimit = (limit = 30_000) => {
   let given: Error | undefined
   /** One timer, for the oldest call: with a timer for each an event over lmdb took 1 µs more. */
   let cancel: Cancel | undefined
+  let isCatchingUp = false
 
   const end = (call: OpenCall): boolean => {
     const wasOpen = open.remove(call)
     if (open.size() === 0) {
       cancel?.()
       cancel = undefined
+      isCatchingUp = false
     }
     return wasOpen
   }
@@ -39,6 +41,8 @@ export const storeLimit = (limit = 30_000) => {
   const failSlow = (): void => {
     cancel = undefined
     const now = systemClock.monotonic()
+    isCatchingUp = !isCatchingUp && now - (open.oldest()?.until ?? now) >= STANDSTILL
+    if (isCatchingUp) return startTimer(CATCH_UP)
     for (let call = open.oldest(); call !== undefined; call = open.oldest()) {
       if (call.until > now) return startTimer(call.until - now)
       const error = new Error(`the store did not answer within ${String(limit)} ms`)

@@ -168,9 +168,8 @@ export const verifyRequest = async (
     if (body._tag === 'Left') return body
     const result = verifier.right(body.right)
     if (result._tag === 'Left') return result
-    const text = Buffer.from(body.right).toString('utf8')
     const id = by === 'webhook-signature' && { id: String(standard[0]) }
-    return right({ ...result.right, body: body.right, text, by, ...id })
+    return right({ ...result.right, body: body.right, text: Buffer.from(body.right).toString(), by, ...id })
   } catch {
     return unreadable
   }

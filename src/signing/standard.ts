@@ -22,8 +22,7 @@ const NO_KEY = `must be "${PREFIX}" and the base64 of 24 to 64 bytes`
 const keyOf = (text: unknown): Buffer | undefined => {
   const key = Buffer.from(String(text).slice(PREFIX.length), 'base64')
   // Node skips what is no base64.
-  const isExact = PREFIX + key.toString('base64') === text
-  return isExact && key.length >= 24 && key.length <= 64 ? key : undefined
+  return PREFIX + key.toString('base64') === text && key.length >= 24 && key.length <= 64 ? key : undefined
 }
 
 /** One unprintable secret for all. Its signer takes `id.seconds.body` and has a signature for each. */

@@ -1,14 +1,11 @@
 import type { Observer } from 'rxjs'
 import { left } from '../core/either.ts'
-import { nextTurn, perClock, type Cancel, type Clock } from '../core/clock.ts'
+import { CATCH_UP, STANDSTILL, perClock, type Cancel, type Clock } from '../core/clock.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import { checkOptions, guarded, strict } from '../core/options.ts'
 import { makeLayer, type Subscribe } from './layer.ts'
 import { clockOf, type Layer } from './sink.ts'
-
-/** Milliseconds by which a timer is late if the process stood still, as when it was stopped. */
-const STANDSTILL = 1_000
 
 /** How long an attempt may take. */
 export interface TimeoutOptions {
@@ -106,7 +103,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
 
     const expireAllDue = (): void => {
       isCatchingUp = !isCatchingUp && lateness() >= STANDSTILL
-      disarm = isCatchingUp ? nextTurn(expireAllDue) : undefined
+      disarm = isCatchingUp ? clock.schedule(CATCH_UP, expireAllDue) : undefined
       if (isCatchingUp) return
       for (let each = running.oldest(); each?.isOver() === true; each = running.oldest()) each.expire()
       arm()

@@ -1,10 +1,10 @@
 /** The group commit over an environment that fails when it is told to: a disk that is full in the middle of a commit. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
 import { COUNTERS_KEY, NO_COUNTERS, type Store } from '../../src/outbox/lmdb/store.ts'
 
 /** `fails`: which transactions fail, and whether what they wrote is on the disk nevertheless. */
-const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
+const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>) => {
   let onDisk: string | undefined
   let transactions = 0
   const meta = {
@@ -17,6 +17,7 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
     change()
     await Promise.resolve()
     if (how === 'hangs') await new Promise(() => undefined)
+    if (how === 'late') return new Promise((resolve) => setTimeout(resolve, 15))
     if (how === 'lost') onDisk = before
     // lmdb gives the cause in a promise of its own.
     const commitError = Promise.reject(new Error('ENOSPC'))
@@ -63,6 +64,13 @@ describe('the group commit', () => {
     const reason = { message: expect.stringContaining('/nowhere') as unknown }
     for (const each of [...answers, ...later]) expect(each).toMatchObject({ status: 'rejected', reason })
     expect(commits.counters().waiting).toBe(1)
+  })
+
+  it('goes on when lmdb answers after all', async () => {
+    const { commits, write } = opened(['late'])
+    await expect(write(2, true)).rejects.toThrow('within 5 ms')
+    await vi.waitFor(async () => expect(await write(1, true)).toBe('written'))
+    expect(commits.counters().waiting).toBe(3)
   })
 
   it('refuses what is new when the disk is full, and writes what ends items one by one', async () => {

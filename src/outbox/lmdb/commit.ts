@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { constVoid, isLeft, isRight, left, right, valueOr, type Either } from '../../core/either.ts'
+import { isLeft, isRight, left, right, valueOr, type Either } from '../../core/either.ts'
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
@@ -75,7 +75,14 @@ export const groupCommit = (store: Store, timeout?: number) => {
 
   /** After a failed write of the last page lmdb never answers again, even when the disk is sound. */
   const hangs = (): void => {
-    hung = new Error(`the outbox in ${path} stopped answering after a failed write: open it in a new process`)
+    hung = new Error(`the outbox in ${path} does not answer, as after a failed write: use a new process`)
+  }
+
+  /** It answers after all: the disk stood still, or the process. */
+  const answeredLate = (): void => {
+    env.resetReadTxn()
+    hung = undefined
+    counters = stored()
   }
 
   /** Writes all of them in one transaction, or none. Those that find the disk nearly full are left out. */
@@ -101,7 +108,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
         })
         if (applied.some(isRight)) void meta.put(COUNTERS_KEY, JSON.stringify(draft))
       })
-      await inTime(committed, constVoid, hangs)
+      await inTime(committed, answeredLate, hangs)
       counters = draft
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
