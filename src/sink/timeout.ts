@@ -47,7 +47,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     let disarm: Cancel | undefined
     /** How late the oldest is: by much only if the process stands still, because its timer comes first. */
     const lateness = (): number => clock.monotonic() - (running.oldest()?.start ?? Infinity) - timeout
-    /** The process stood still. Answers that came meanwhile are read before anything is judged. */
+    /** The timer is late, as each of the machine is: answers that came are read before anything is judged. */
     let isCatchingUp = false
 
     /** A delivery that runs. A class, because it is made for each one and closures cost more. */
@@ -71,7 +71,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
       }
 
       next(verdict: Verdict): void {
-        if (this.isOver() && !isCatchingUp && lateness() < STANDSTILL) this.expire()
+        if (this.isOver() && !isCatchingUp && lateness() <= 0) this.expire()
         else this.observer.next(verdict)
       }
 
@@ -102,8 +102,9 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
     }
 
     const expireAllDue = (): void => {
-      isCatchingUp = !isCatchingUp && lateness() >= STANDSTILL
-      disarm = isCatchingUp ? clock.schedule(CATCH_UP, expireAllDue) : undefined
+      isCatchingUp = !isCatchingUp && lateness() > 0
+      const wait = lateness() < STANDSTILL ? 10 : CATCH_UP
+      disarm = isCatchingUp ? clock.schedule(wait, expireAllDue) : undefined
       if (isCatchingUp) return
       for (let each = running.oldest(); each?.isOver() === true; each = running.oldest()) each.expire()
       arm()

@@ -303,8 +303,7 @@ export const pipelineLaws = <P>(
           const of = before.filter(({ items }) => items.includes(item))
           // `firstSuccess` still sends an item to a busy sink after another one took it.
           const last = of.findLast((each) => each.sink === sink)
-          const hasEnded = of.some(({ what }) => what === 'ended')
-          const isOver = hasEnded || (last?.verdict !== undefined && isFinal(last.verdict))
+          const isOver = of.some(({ what }) => what === 'ended') || (last?.verdict && isFinal(last.verdict))
           holds(last === undefined || !isOver, `item ${String(item)} was sent again`)
         }
       },
