@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:tls'
 import { inspect } from 'node:util'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { from, of, type Observable } from 'rxjs'
 import { withCircuitBreaker, type Payload } from '../../src/index.ts'
@@ -423,21 +423,16 @@ describe('TLS', () => {
   })
 
   it('is verified although NODE_TLS_REJECT_UNAUTHORIZED is 0 (webhooks/S31)', async () => {
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
-    try {
-      for (const [name, options, words] of wrong)
-        expect((await secure(served[name], options)).seen).toMatchObject(refusal(words))
-      // The variable works: Node connects without the option.
-      const receiver = await receive([], { tls: certificates.selfSigned })
-      const socket = connect({ host: 'localhost', port: Number(new URL(receiver.url).port) })
-      await new Promise((resolve, reject) => socket.on('secureConnect', resolve).on('error', reject))
-      expect(socket.authorized).toBe(false)
-      socket.destroy()
-    } finally {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
-    }
+    onTestFinished(() => void vi.unstubAllEnvs())
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    for (const [name, options, words] of wrong)
+      expect((await secure(served[name], options)).seen).toMatchObject(refusal(words))
+    // The variable works: Node connects without the option.
+    const receiver = await receive([], { tls: certificates.selfSigned })
+    const socket = connect({ host: 'localhost', port: Number(new URL(receiver.url).port) })
+    await new Promise((resolve, reject) => socket.on('secureConnect', resolve).on('error', reject))
+    expect(socket.authorized).toBe(false)
+    socket.destroy()
   })
 
   it('with a private authority delivers, by name and by address, on one connection (webhooks/S32)', async () => {

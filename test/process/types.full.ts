@@ -1,15 +1,6 @@
 /** The types, as the compilers of users see them: all that they read is checked, declarations of other packages too. */
 import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, cpSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newFolder, projectFolder } from '../support/folder.ts'
@@ -124,11 +115,10 @@ const EXPORTING: Readonly<Record<string, string>> = {
 test.each(Object.keys(EXPORTING))('a library may export what it makes of headrace: %s', async (name) => {
   // Installed as a copy: a compiler names any file of a package that it compiles or that is linked.
   const folder = newFolder()
-  mkdirSync(`${folder}/node_modules`)
-  for (const each of readdirSync(`${root}node_modules`).filter((each) => !each.startsWith('.')))
-    symlinkSync(`${root}node_modules/${each}`, `${folder}/node_modules/${each}`)
   for (const each of ['package.json', 'dist'])
     cpSync(`${root}${each}`, `${folder}/node_modules/headrace/${each}`, { recursive: true })
+  for (const each of readdirSync(`${root}node_modules`).filter((each) => !each.startsWith('.')))
+    symlinkSync(`${root}node_modules/${each}`, `${folder}/node_modules/${each}`)
   writeFileSync(`${folder}/package.json`, '{ "type": "module" }')
   writeFileSync(`${folder}/${name}.ts`, EXPORTING[name] ?? '')
   for (const typescript of ['typescript-5.9', 'typescript'])

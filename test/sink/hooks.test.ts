@@ -39,10 +39,16 @@ const destination = (urls: ReadonlyArray<string>, options: DestinationOptions) =
   const told: LogEvent[] = []
   const how = { retry, logger: false, onEvent: (each: LogEvent) => told.push(each), ...options } as const
   const made = webhookDestination({ webhooks: urls.map((url) => ({ url, headers: { 'X-Team': 'a' } })) }, how)
-  onTestFinished(async () => {
-    await made.close({ timeout: 0 })
-  })
+  onTestFinished(async () => void (await made.close({ timeout: 0 })))
   return { made, told }
+}
+/** One event, delivered. */
+const delivered = async (options: DestinationOptions) => {
+  const receiver = await receiverOf()
+  const { made, told } = destination([receiver.url], options)
+  await made.send(sold('m1'))
+  await made.idle()
+  return { receiver, told }
 }
 const defectsIn = (told: ReadonlyArray<LogEvent>): ReadonlyArray<string> =>
   told.flatMap((each) => (each._tag === 'Defect' ? [(each.error as Error).message] : []))
@@ -63,11 +69,8 @@ describe('a layer of a destination', () => {
   })
 
   it('cannot take the place of a header of the request, and is told so', async () => {
-    const receiver = await receiverOf()
     const wrong = { 'X-Team': 'b', Host: 'x', 'X-Bad': 'ä', 'X-Twice': '1', 'x-twice': '2', 'a b': '3' }
-    const { made, told } = destination([receiver.url], { layer: withHeaders(() => wrong) })
-    await made.send(sold('m1'))
-    await made.idle()
+    const { receiver, told } = await delivered({ layer: withHeaders(() => wrong) })
     expect(headersAt(receiver, 'x-team')).toEqual(['a'])
     expect(headersAt(receiver, 'x-twice')).toEqual(['1'])
     expect(headersAt(receiver, 'x-bad')).toEqual([undefined])
@@ -170,20 +173,14 @@ describe('meta', () => {
     ['is no object of texts', () => ({ a: 1 }) as unknown as Record<string, string>],
     ['is a promise', () => Promise.reject(new Error('planted')) as unknown as Record<string, string>],
   ])('that %s is left out', async (_, given) => {
-    const receiver = await receiverOf()
-    const { made, told } = destination([receiver.url], { layer: tracing, meta: given })
-    await made.send(sold('m1'))
-    await made.idle()
+    const { receiver, told } = await delivered({ layer: tracing, meta: given })
     expect(headersAt(receiver, 'x-trace')).toEqual(['none'])
     expect(told.find(({ _tag }) => _tag === 'Defect')).toMatchObject({ from: 'destination', where: 'meta' })
   })
 
   it('of exactly 1,024 bytes is kept, as a record does', async () => {
-    const receiver = await receiverOf()
     const meta = () => ({ trace: 'x'.repeat(1_012) })
-    const { made, told } = destination([receiver.url], { layer: tracing, meta })
-    await made.send(sold('m1'))
-    await made.idle()
+    const { receiver, told } = await delivered({ layer: tracing, meta })
     expect([headersAt(receiver, 'x-trace')[0], defectsIn(told)]).toEqual(['x'.repeat(1_012), []])
     const record =
       '{"id":"m1","meta":{"a":"b"}}\n{"type":"delete","userId":"u","timestamp":"2024-01-01T00:00:00.000Z"}'
