@@ -1,4 +1,5 @@
 /** The two hooks of a host: a `layer` around each URL, and `meta` beside each event, over real servers. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient, type ClientOptions, storedMessages } from '../../src/client/index.ts'
 import { createCollector } from '../../src/collector/index.ts'
@@ -79,11 +80,12 @@ describe('a layer of a destination', () => {
     ])
   })
 
-  it('is inside the limit of time, and put around a URL that update brings', async () => {
+  it('is inside the limit of time, and put around a URL that update brings, in no context of its caller', async () => {
+    const stores = new AsyncLocalStorage<string>()
     const [a, b] = [await receiverOf(), await receiverOf()]
     const around: string[] = []
     const layer: Layer = (sink) => {
-      around.push(sink.name)
+      around.push(sink.name + (stores.getStore() ?? ''))
       return makeLayer(
         sink,
         (subscribe) => (item, attempt, observer) =>
@@ -95,7 +97,7 @@ describe('a layer of a destination', () => {
     await made.send(sold('m1'))
     await clock.advance(200)
     expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ result: { _tag: 'Left' } })
-    made.update({ webhooks: [{ url: b.url }] })
+    stores.run(' of a request', () => made.update({ webhooks: [{ url: b.url }] }))
     // The retry. The time of its attempt stands still.
     await clock.advance(5)
     await made.idle()
