@@ -139,8 +139,8 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
 }
 
 /**
- * A timer that is late by so many milliseconds tells that the process stood still: it was stopped, or busy
- * with other work. Timers run before answers are read, so a limit of time then waits on for `CATCH_UP`.
+ * Milliseconds by which a timer is late after a standstill: the process was stopped, or busy. Timers run
+ * before sockets are read, so a time limit then waits `CATCH_UP` more before it judges.
  */
 export const STANDSTILL = 50
 export const CATCH_UP = 250

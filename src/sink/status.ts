@@ -37,7 +37,7 @@ export interface StatusRule {
   readonly means: StatusMeaning
 }
 
-/** The first rule with a status decides. A status without a rule has its meaning of the default. Plain data. */
+/** The first rule with a status decides; one without a rule has its default meaning. Plain data. */
 export type StatusTable = ReadonlyArray<StatusRule>
 
 const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ from, to, means })

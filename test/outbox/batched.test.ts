@@ -79,7 +79,7 @@ describe('batched', () => {
 
 it('a call near the end of the stack stops no later one', async () => {
   const all: Array<ReturnType<typeof batched<number, number>>> = []
-  const ask = (): void => {
+  const ask = (..._: ReadonlyArray<unknown>): void => {
     const lists = batched<number, number>((take) => Promise.resolve(take()))
     all.push(lists)
     lists.ask(1).catch(() => undefined)
@@ -89,8 +89,7 @@ it('a call near the end of the stack stops no later one', async () => {
       overflow()
     } catch (error) {
       // With less and less left of the stack, by the size of two arguments.
-      for (let size = 0; size < 20 && all.length < 2_000; size += 2)
-        ask.apply(undefined, new Array(size) as [])
+      for (let size = 0; size < 20 && all.length < 2_000; size += 2) ask(...new Array<undefined>(size))
       throw error
     }
   }
