@@ -14,7 +14,8 @@ import type { Message } from './message.ts'
 /** Events by name, with the types of their properties: an interface or a type of yours; `object`: any. */
 export type EventTypes = object
 
-type AnyEvents = Readonly<Record<string, Data>>
+/** Mapped, because TypeScript 5 would not take a client of more events for one of some of them. */
+type EventsOf<E> = [keyof E] extends [never] ? Readonly<Record<string, Data>> : { [K in keyof E]: E[K] }
 
 /** Data about a user: an interface or a type of your own. `object`: any. */
 export type Traits = object
@@ -108,7 +109,7 @@ export interface Client<
   /** Sets data about a user. */
   readonly identify: (call: IdentifyInput<T>) => Either<Refusal, Accepted>
   /** A user did something. */
-  readonly track: (call: TrackInput<[keyof E] extends [never] ? AnyEvents : E>) => Either<Refusal, Accepted>
+  readonly track: (call: TrackInput<EventsOf<E>>) => Either<Refusal, Accepted>
   /** A user saw a page. */
   readonly page: (call: PageInput) => Either<Refusal, Accepted>
   /** A user saw a screen of an app. */

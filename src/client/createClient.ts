@@ -176,7 +176,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   }
 
   const close = (within: number, isExit = false): Promise<CloseResult<Message>> => {
-    if (within <= LAST_ATTEMPT) work.stopStarting()
+    if (within <= LAST_ATTEMPT && !life.isClosing()) work.stopStarting()
     const closing = own(life.close, () => held(shutDown(within, isExit)))
     room.open()
     return closing

@@ -49,7 +49,7 @@ export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
   readonly maxBodyBytes?: number
   /** Addresses that may be dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /** The meaning of a status. Default: 2xx is success; 408, 425, 429, 5xx are retried; the rest is final. */
+  /** Rules for statuses, before the default: 2xx is success; 408, 425, 429, 5xx are retried; else final. */
   readonly statuses?: StatusTable
   /** The name of a header with the message id, percent-encoded if it is not plain. Default: none. */
   readonly messageIdHeader?: string

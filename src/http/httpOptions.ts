@@ -22,7 +22,7 @@ export interface RequestOptions {
   readonly tls?: TlsOptions
   /** Which addresses are dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /** The meaning of each status. Default: `statusTable`. */
+  /** Rules for statuses, before those of `statusTable`. Default: none. */
   readonly statuses?: StatusTable
   /** Requests at a time, each on its own connection; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number

@@ -45,6 +45,12 @@ const start = (client: Sink<Posting>, given: Given = {}) => {
   return { events, cancel: (): void => subscription.unsubscribe(), completed, decided }
 }
 
+const eventsOf = async (...given: Parameters<typeof start>) => {
+  const { events, completed } = start(...given)
+  await completed
+  return events
+}
+
 describe('post', () => {
   it('starts nothing at or after the deadline (DE4)', async () => {
     const receiver = await receive()
@@ -52,9 +58,10 @@ describe('post', () => {
     const client = clientTo(receiver.url)
     const late = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'late' } }, 'complete']
     expect(start(client, { until: clock.now(), clock }).events).toMatchObject(late)
-    const before = start(client, { until: clock.now() + 1, clock })
-    await before.completed
-    expect(before.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(await eventsOf(client, { until: clock.now() + 1, clock })).toMatchObject([
+      { _tag: 'Right' },
+      'complete',
+    ])
     expect(receiver.received).toHaveLength(1)
   })
 
@@ -63,9 +70,7 @@ describe('post', () => {
     const client = clientTo(receiver.url)
     const accepted: number[] = []
     for (let i = 0; i < 4; i++) {
-      const request = start(client)
-      await request.completed
-      expect(request.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+      expect(await eventsOf(client)).toMatchObject([{ _tag: 'Right' }, 'complete'])
       accepted.push(receiver.accepted())
     }
     expect(accepted).toEqual([1, 1, 1, 2])
@@ -93,10 +98,9 @@ it('the body of an answer comes before the end if it is whole and not larger tha
   const receiver = await receive([...whole, { do: 'truncate', code: 200, at: 10 }])
   const client = clientTo(receiver.url)
   const bodyOf = async (maxBody: number): Promise<unknown> => {
-    const request = start(client, { maxBody })
-    await request.completed
-    expect(request.events[0]).toMatchObject({ _tag: 'Right' })
-    return request.events.filter((each) => typeof each !== 'object')
+    const events = await eventsOf(client, { maxBody })
+    expect(events[0]).toMatchObject({ _tag: 'Right' })
+    return events.filter((each) => typeof each !== 'object')
   }
   expect(await bodyOf(0)).toEqual(['complete'])
   expect(await bodyOf(100)).toEqual([100, 'complete'])
@@ -160,15 +164,11 @@ describe('undici is loaded at the first request', () => {
     const receiver = await receive()
     let mayLoad = false
     const client = await freshTo(receiver.url, async () => (mayLoad ? undici() : Promise.reject(new Error())))
-    const first = start(client)
-    await first.completed
     const detail = expect.stringMatching(/^the package undici could not be loaded: /) as unknown
     const left = { _tag: 'Retryable', reason: 'network', detail }
-    expect(first.events).toMatchObject([{ left }, 'complete'])
+    expect(await eventsOf(client)).toMatchObject([{ left }, 'complete'])
     mayLoad = true
-    const second = start(client)
-    await second.completed
-    expect(second.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(await eventsOf(client)).toMatchObject([{ _tag: 'Right' }, 'complete'])
     await client.close({ timeout: 0 })
   })
 

@@ -85,4 +85,8 @@ it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of 
   void call('m1')
   expect((await close({ timeout: 0 })).abandoned).toHaveLength(1)
   expect(asked).toEqual([])
+  const other = parts[kind]({ target, ended: () => undefined })
+  void other.call('m2')
+  const [closed] = await Promise.all([other.close(), other.close({ timeout: 0 })])
+  expect(closed.totals).toMatchObject({ delivered: 1 })
 })

@@ -23,12 +23,7 @@ interface Compiler {
   readonly exactOptionalPropertyTypes: boolean
 }
 
-const compile = (
-  compiler: Compiler,
-  files: ReadonlyArray<string>,
-  skipLibCheck = false,
-  folder = scratch,
-): Promise<string> => {
+const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck = false, home = scratch) => {
   const { typescript, module, exactOptionalPropertyTypes } = compiler
   const compilerOptions = {
     strict: true,
@@ -42,11 +37,11 @@ const compile = (
     declaration: true,
     noEmit: true,
   }
-  const config = `${folder}/${typescript}-${module}-${String(exactOptionalPropertyTypes)}.json`
+  const config = `${home}/${typescript}-${module}-${String(exactOptionalPropertyTypes)}.json`
   writeFileSync(config, JSON.stringify({ compilerOptions, files }))
   const args = [`${root}node_modules/${typescript}/bin/tsc`, '--pretty', 'false', '-p', config]
-  return new Promise((resolve) =>
-    execFile(process.execPath, args, { cwd: folder, maxBuffer: 1e8 }, (error, output) =>
+  return new Promise<string>((resolve) =>
+    execFile(process.execPath, args, { cwd: home, maxBuffer: 1e8 }, (error, output) =>
       resolve(error === null ? output : output || error.message),
     ),
   )
@@ -85,10 +80,11 @@ describe('the types hold', () => {
 
 /** Programs of one entry, or of the entries of a pipeline. The compiler infers the types of what they export. */
 const EXPORTING: Readonly<Record<string, string>> = {
-  client: `import { createClient } from 'headrace/client'
+  client: `import { createClient, type Client } from 'headrace/client'
     export const client = createClient<{ Sold: { plan: string } }>('k')
     export const { outcomes$, refusals$, events$, dead, stats, flush, persisted, send, close } = client
-    export class Host { readonly client = createClient('k') }`,
+    export class Host { readonly client = createClient('k') }
+    export const one: Client<{ Sold: { plan: string } }> = createClient('k') // The variance of TypeScript 5.`,
   destination: `import { webhookDestination } from 'headrace/destination'
     export const destination = webhookDestination({ webhooks: [{ url: 'https://a.example' }] })
     export const { outcomes$, refusals$, attempts$, events$, dead, stats, send, update, close } = destination`,
@@ -121,7 +117,7 @@ test.each(Object.keys(EXPORTING))('a library may export what it makes of headrac
     symlinkSync(`${root}node_modules/${each}`, `${folder}/node_modules/${each}`)
   writeFileSync(`${folder}/package.json`, '{ "type": "module" }')
   writeFileSync(`${folder}/${name}.ts`, EXPORTING[name] ?? '')
-  for (const typescript of ['typescript-5.9', 'typescript'])
+  for (const typescript of versions)
     expect(await compile({ typescript, ...exact }, [`${name}.ts`], true, folder)).toBe('')
 })
 

@@ -43,7 +43,6 @@ const destination = (urls: ReadonlyArray<string>, options: DestinationOptions) =
   onTestFinished(() => made.close({ timeout: 0 }).then(() => undefined))
   return { made, told }
 }
-/** One event, delivered. */
 const delivered = async (options: DestinationOptions) => {
   const receiver = await receiverOf()
   const { made, told } = destination([receiver.url], options)

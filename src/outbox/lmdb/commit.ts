@@ -78,13 +78,6 @@ export const groupCommit = (store: Store, timeout?: number) => {
     hung = new Error(`the outbox in ${path} does not answer, as after a failed write: use a new process`)
   }
 
-  /** It answers after all: the disk stood still, or the process. */
-  const answeredLate = (): void => {
-    env.resetReadTxn()
-    hung = undefined
-    counters = stored()
-  }
-
   /** Writes all of them in one transaction, or none. Those that find the disk nearly full are left out. */
   const commit = async (take: () => ReadonlyArray<Commit>): Promise<Either<Error, ReadonlyArray<Done>>> => {
     if (hung !== undefined) return left(hung)
@@ -92,6 +85,15 @@ export const groupCommit = (store: Store, timeout?: number) => {
     const draft = { ...counters }
     const removed = { keys: new Set<number>(), evictedTo: 0 }
     let applied: ReadonlyArray<Either<Error, () => unknown>> = []
+    const failed = left(new Error(`the outbox in ${path} failed after a write`))
+    /** Also if lmdb answers too late, because the disk stood still: memory must know what the file has. */
+    const written = (): ReadonlyArray<Done> => {
+      hung = undefined
+      counters = draft
+      env.resetReadTxn()
+      // One of these that threw would have the others asked again.
+      return applied.map((each) => (isLeft(each) ? each : valueOr(failed, () => right(each.right()))))
+    }
     try {
       // All that is asked in this turn is one list.
       const list = await Promise.resolve().then(take)
@@ -108,19 +110,15 @@ export const groupCommit = (store: Store, timeout?: number) => {
         })
         if (applied.some(isRight)) void meta.put(COUNTERS_KEY, JSON.stringify(draft))
       })
-      await inTime(committed, answeredLate, hangs)
-      counters = draft
+      await inTime(committed, written, hangs)
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
+      env.resetReadTxn()
       // A commit that failed may still be on the disk.
       if (!isHung()) counters = stored()
       return left(new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`))
-    } finally {
-      env.resetReadTxn()
     }
-    // It is written. One of these that threw would have the others asked again.
-    const failed = left(new Error(`the outbox in ${path} failed after a write`))
-    return right(applied.map((each) => (isLeft(each) ? each : valueOr(failed, () => right(each.right())))))
+    return right(written())
   }
 
   // All writes are one kind: they share a transaction.

@@ -24,7 +24,7 @@ export interface SinkLawOptions<A> {
   readonly carries?: (request: NetworkRequest, item: A) => boolean
   /** False for a sink without a network, such as one in memory: no laws about requests. Default true. */
   readonly answers?: boolean
-  /** What each status means, as for `webhook`. Default `statusTable` of `headrace/sinks/webhook`. */
+  /** Rules for statuses, as for `webhook`. Default: none. */
   readonly statuses?: StatusTable
   /** The most milliseconds that a delivery may take, however the network answers. Default 60,000. */
   readonly timeout?: number
