@@ -25,8 +25,8 @@ const timeoutOptions = strict({
  *
  * Without a verdict by then the verdict is `Retryable('timeout')`; the delivery is cancelled and complete. If
  * the verdict is out but the delivery still runs (a body is drained), it is cancelled and completed at the
- * same moment. A verdict at that very instant comes too late by a test's clock. By the machine's, it counts if
- * it is read before the limit is judged: 10 ms later, 250 ms after a standstill of the process.
+ * same moment. A verdict at that very instant comes too late by a virtual clock. By the machine's it counts
+ * if it is read before the limit is judged: 10 ms later, 250 ms after a standstill of the process.
  * Give it to each sink of a combination, not to the combination: what some sinks answered in an attempt is
  * lost with it, so the next attempt sends the item again to sinks of `toAll` that took it.
  *
