@@ -2,7 +2,7 @@ import type { Observer } from 'rxjs'
 import type { Client as UndiciClient, Dispatcher } from 'undici'
 import { left } from '../core/either.ts'
 import { byteBuffer, type ByteBuffer } from '../core/byteBuffer.ts'
-import { backgroundClock, type Cancel } from '../core/clock.ts'
+import { backgroundClock, nextTurn, type Cancel } from '../core/clock.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { messageOf, refused, retryable, sinkClosed, type Failure, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
@@ -242,13 +242,16 @@ export const postTo = <A>(
   }
 
   const start = (job: PostJob): void => {
-    const slot = idle.pop() ?? openSlot()
+    const reused = idle.pop()
+    const slot = reused ?? openSlot()
     slot.job = job
     job.slot = slot
     busy.add(slot)
     slot.isSent = false
     slot.received = 0
     slot.body = job.onBody && byteBuffer()
+    // A server may end a connection after an answer without a word: that is read first.
+    if (reused !== undefined) return void nextTurn(() => dispatch(slot, job))
     if (slot.client !== undefined) return dispatch(slot, job)
     loadClient().then(
       (Client) => {

@@ -15,8 +15,6 @@ export interface OwnDeadLetters<A> {
   readonly purge: (matches?: (deadLetter: DeadLetter<A>) => boolean) => Promise<number>
 }
 
-const all = (): boolean => true
-
 export const deadLetters = <A, D>(
   work: Relay<A, D>,
   outbox: Outbox<A>,
@@ -28,7 +26,7 @@ export const deadLetters = <A, D>(
   }
   return {
     list: (page) => whenOpen([], () => outbox.dead.list(page)),
-    redrive: (matches = all) => work.redrive(matches),
-    purge: (matches = all) => whenOpen(0, () => outbox.dead.purge(matches)),
+    redrive: (matches = () => true) => work.redrive(matches),
+    purge: (matches = () => true) => whenOpen(0, () => outbox.dead.purge(matches)),
   }
 }
