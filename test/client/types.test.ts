@@ -1,5 +1,4 @@
 import { expectTypeOf, it } from 'vitest'
-import type { createClient } from '../../src/client/createClient.ts'
 import type { Client } from '../../src/client/client.ts'
 
 interface Events {
@@ -30,10 +29,6 @@ it('a call is typed by its event', () => {
   // An interface has no index signature.
   expectTypeOf({ ...any, properties: {} as User }).toExtend<TrackInput>()
   expectTypeOf({ ...any, properties: new Map() }).not.toExtend<TrackInput>()
-})
-
-it('a client without types of events takes any, also as the answer of createClient', () => {
-  expectTypeOf<ReturnType<typeof createClient>>().toEqualTypeOf<Client>()
 })
 
 it('a call needs one of the two ids, a page the userId', () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { onlyAttempt, type Clock, type Sink, type Verdict } from '../../src/index.ts'
 import { postTo, type Posting } from '../../src/http/post.ts'
@@ -27,7 +30,7 @@ const start = (client: Sink<Posting>, given: Given = {}) => {
   const events: Array<Verdict | number | 'complete'> = []
   let complete = (): void => undefined
   let decide: (verdict: Verdict) => void = () => undefined
-  const completed = new Promise<void>((resolve) => (complete = resolve))
+  const completed = new Promise<typeof events>((resolve) => (complete = () => resolve(events)))
   const decided = new Promise<Verdict>((resolve) => (decide = resolve))
   const onBody = (bytes: Buffer): unknown => events.push(bytes.length)
   const posting = { payload: payloadOf(body), maxBody, ...(maxBody > 0 && { onBody }) }
@@ -45,12 +48,6 @@ const start = (client: Sink<Posting>, given: Given = {}) => {
   return { events, cancel: (): void => subscription.unsubscribe(), completed, decided }
 }
 
-const eventsOf = async (...given: Parameters<typeof start>) => {
-  const { events, completed } = start(...given)
-  await completed
-  return events
-}
-
 describe('post', () => {
   it('starts nothing at or after the deadline (DE4)', async () => {
     const receiver = await receive()
@@ -58,7 +55,7 @@ describe('post', () => {
     const client = clientTo(receiver.url)
     const late = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'late' } }, 'complete']
     expect(start(client, { until: clock.now(), clock }).events).toMatchObject(late)
-    expect(await eventsOf(client, { until: clock.now() + 1, clock })).toMatchObject([
+    expect(await start(client, { until: clock.now() + 1, clock }).completed).toMatchObject([
       { _tag: 'Right' },
       'complete',
     ])
@@ -70,7 +67,7 @@ describe('post', () => {
     const client = clientTo(receiver.url)
     const accepted: number[] = []
     for (let i = 0; i < 4; i++) {
-      expect(await eventsOf(client)).toMatchObject([{ _tag: 'Right' }, 'complete'])
+      expect(await start(client).completed).toMatchObject([{ _tag: 'Right' }, 'complete'])
       accepted.push(receiver.accepted())
     }
     expect(accepted).toEqual([1, 1, 1, 2])
@@ -98,7 +95,7 @@ it('the body of an answer comes before the end if it is whole and not larger tha
   const receiver = await receive([...whole, { do: 'truncate', code: 200, at: 10 }])
   const client = clientTo(receiver.url)
   const bodyOf = async (maxBody: number): Promise<unknown> => {
-    const events = await eventsOf(client, { maxBody })
+    const events = await start(client, { maxBody }).completed
     expect(events[0]).toMatchObject({ _tag: 'Right' })
     return events.filter((each) => typeof each !== 'object')
   }
@@ -110,6 +107,16 @@ it('the body of an answer comes before the end if it is whole and not larger tha
   expect([receiver.accepted(), await bodyOf(50_000)]).toEqual([1, ['complete']])
   expect(await bodyOf(100)).toEqual([0, 'complete'])
   expect([await bodyOf(100), receiver.accepted()]).toEqual([['complete'], 2])
+})
+
+it('the end of a connection is read before it is used again', async () => {
+  const server = createServer((_, response) => void response.end().socket?.end())
+  await once(server.listen(0), 'listening')
+  use(server, async () => void server.close())
+  const client = clientTo(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`)
+  let failed = 0
+  for (let n = 0; n < 100; n++) failed += Number('left' in ((await start(client).completed)[0] as Verdict))
+  expect(failed).toBeLessThan(10)
 })
 
 it('a cancel leaves no socket inside the verdict', async () => {
@@ -166,9 +173,9 @@ describe('undici is loaded at the first request', () => {
     const client = await freshTo(receiver.url, async () => (mayLoad ? undici() : Promise.reject(new Error())))
     const detail = expect.stringMatching(/^the package undici could not be loaded: /) as unknown
     const left = { _tag: 'Retryable', reason: 'network', detail }
-    expect(await eventsOf(client)).toMatchObject([{ left }, 'complete'])
+    expect(await start(client).completed).toMatchObject([{ left }, 'complete'])
     mayLoad = true
-    expect(await eventsOf(client)).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(await start(client).completed).toMatchObject([{ _tag: 'Right' }, 'complete'])
     await client.close({ timeout: 0 })
   })
 

@@ -22,8 +22,7 @@ it('storeLimit fails what is open when it is given up, and what comes afterwards
 })
 
 it('storeLimit takes an answer that came while the process stood still', async () => {
-  const { inTime } = storeLimit(20)
-  const answer = inTime(new Promise((resolve) => setTimeout(resolve, 30, 'here')))
+  const answer = storeLimit(20).inTime(new Promise((resolve) => setTimeout(resolve, 30, 'here')))
   for (const start = performance.now(); performance.now() < start + 100;);
   expect(await answer).toBe('here')
 })

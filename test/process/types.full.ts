@@ -84,6 +84,7 @@ const EXPORTING: Readonly<Record<string, string>> = {
     export const client = createClient<{ Sold: { plan: string } }>('k')
     export const { outcomes$, refusals$, events$, dead, stats, flush, persisted, send, close } = client
     export class Host { readonly client = createClient('k') }
+    export const sold = (any: ReturnType<typeof createClient>) => any.track({ userId: 'u', event: 'Sold' })
     export const one: Client<{ Sold: { plan: string } }> = createClient('k') // The variance of TypeScript 5.`,
   destination: `import { webhookDestination } from 'headrace/destination'
     export const destination = webhookDestination({ webhooks: [{ url: 'https://a.example' }] })
@@ -93,8 +94,6 @@ const EXPORTING: Readonly<Record<string, string>> = {
     export const { outcomes$, stats, handle, listener, close } = collector
     export const dead = () => collector.dead('a')
     export const toCalls = [audienceSync({ name: 'a' }), computedTrait<number>({ name: 'b' })]`,
-  outbox: `import type { Outbox } from 'headrace/outbox'
-    export const counted = <A>(inner: Outbox<A>) => ({ ...inner, close: () => inner.close() })`,
   lmdb: `import { lmdbOutbox } from 'headrace/outbox/lmdb'
     export const open = (...given: Parameters<typeof lmdbOutbox>) => ({ ...lmdbOutbox(...given) })`,
   pipeline: `import { batch, deliver, encode, sign, validate, withTimeout } from 'headrace'
