@@ -263,7 +263,7 @@ export const postTo = <A>(
   }
 
   const dispatch = (slot: Slot, job: PostJob): void => {
-    // Cancelled while undici was loading.
+    // Cancelled meanwhile.
     if (slot.job !== job) return
     const { headers, body } = job
     try {
