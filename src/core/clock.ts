@@ -6,6 +6,7 @@
  */
 
 import { Subscription, type SchedulerAction, type SchedulerLike } from 'rxjs'
+import { linkedList, type Link } from './linkedList.ts'
 
 /** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. @inline */
 export type Cancel = () => void
@@ -138,12 +139,56 @@ export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) =
   }
 }
 
+/** A call with a time limit: its start, by the monotonic clock, and the clock of its timer. */
+export interface Timed<T> extends Link<T> {
+  readonly start: number
+  readonly clock: Clock
+}
+
 /**
- * Milliseconds by which a timer is late after a standstill: the process was stopped, or busy. Timers run
- * before sockets are read, so a time limit then waits `CATCH_UP` more before it judges.
+ * Calls that may all take `limit` milliseconds, with one timer, for the oldest: with one for each an event
+ * over lmdb took 1 µs more. `expire` takes its call out. Timers run before sockets are read, so after a late
+ * one calls are judged 10 ms later, 250 ms if the process stood still for 50 ms: answers come first.
  */
-export const STANDSTILL = 50
-export const CATCH_UP = 250
+export const timeLimit = <T extends Timed<T>>(clock: Clock, limit: number, expire: (call: T) => void) => {
+  const calls = linkedList<T>()
+  let disarm: Cancel | undefined
+  let isCatchingUp = false
+  const lateness = ({ start }: T): number => clock.monotonic() - start - limit
+
+  const arm = (): void => {
+    const oldest = calls.oldest()
+    if (disarm === undefined && oldest) disarm = oldest.clock.schedule(-lateness(oldest), judge)
+  }
+  const judge = (): void => {
+    let oldest = calls.oldest()
+    const late = oldest === undefined ? 0 : lateness(oldest)
+    isCatchingUp = !isCatchingUp && late > 0
+    disarm = isCatchingUp ? oldest?.clock.schedule(late < 50 ? 10 : 250, judge) : undefined
+    for (; !isCatchingUp && oldest && lateness(oldest) >= 0; oldest = calls.oldest()) expire(oldest)
+    arm()
+  }
+
+  return {
+    add: (call: T): void => {
+      calls.push(call)
+      arm()
+    },
+    /** Takes a call out. Answers whether it was in. */
+    remove: (call: T): boolean => {
+      const wasIn = calls.remove(call)
+      if (wasIn && calls.size() === 0) {
+        disarm?.()
+        disarm = undefined
+        isCatchingUp = false
+      }
+      return wasIn
+    },
+    oldest: calls.oldest,
+    /** Whether a call ends at this very instant: by the machine's clock it is late, and is judged later. */
+    isDue: (call: T): boolean => !isCatchingUp && lateness(call) === 0,
+  }
+}
 
 /** Settles as `task` does, and rejects after `within` milliseconds. A later result is ignored. */
 export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>

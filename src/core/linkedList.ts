@@ -1,7 +1,7 @@
-/** The links of an item. Both are undefined at first. */
+/** The links of an item. Both are undefined, or missing, at first. */
 export interface Link<L> {
-  older: L | undefined
-  newer: L | undefined
+  older?: L | undefined
+  newer?: L | undefined
 }
 
 export type LinkedList<L extends Link<L>> = ReturnType<typeof linkedList<L>>

@@ -1,13 +1,17 @@
 import type { LookupFunction, Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { constVoid } from '../core/either.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { timeLimit, type Cancel, type Clock, type Timed } from '../core/clock.ts'
 import { isIP, type Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
 import { secureContextOf, tlsModule, type TlsOptions } from './tls.ts'
 
 /** Connects, and answers once: an error, or a ready socket. A cancel destroys it without an answer. */
 export type Dial = (done: (...answer: [Error, null] | [null, Socket]) => void) => Cancel
+
+interface Dialling extends Timed<Dialling> {
+  readonly fail: (error: Error) => void
+}
 
 const KEEP_ALIVE_PROBE_MS = 60_000
 
@@ -93,6 +97,7 @@ export const dialer = (
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const connected = url.protocol === 'https:' ? 'secureConnect' : 'connect'
   const open = openerOf(url, host, lookup, tls)
+  const limit = timeLimit<Dialling>(clock, timeout, ({ fail }) => fail(notConnected()))
   return (done) => {
     const reason = guard.host(host)
     if (reason !== undefined) {
@@ -100,9 +105,8 @@ export const dialer = (
       return constVoid
     }
     const socket = holds ? open() : unheld(open())
-    const cancelTimer = clock.schedule(timeout, () => fail(notConnected()))
     const ready = (): void => {
-      cancelTimer()
+      limit.remove(dialling)
       socket.off('error', fail)
       done(null, socket)
     }
@@ -111,10 +115,12 @@ export const dialer = (
       done(error, null)
     }
     const abort = (): void => {
-      cancelTimer()
+      limit.remove(dialling)
       // A socket may still fail while it closes: without a listener Node would end the process.
       socket.off(connected, ready).off('error', fail).on('error', constVoid).destroy()
     }
+    const dialling: Dialling = { start: clock.monotonic(), clock, fail }
+    limit.add(dialling)
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
     socket.once(connected, ready).once('error', fail)
     return abort

@@ -1,16 +1,14 @@
 import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
 import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { CATCH_UP, STANDSTILL, scheduleSafely, systemClock, type Cancel, type Clock } from '../core/clock.ts'
-import { linkedList, type Link } from '../core/linkedList.ts'
+import { scheduleSafely, systemClock, timeLimit, type Clock, type Timed } from '../core/clock.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
 
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
 
-interface OpenCall extends Link<OpenCall> {
-  readonly until: number
+interface OpenCall extends Timed<OpenCall> {
   readonly slow: (error: Error) => void
   readonly reject: (error: unknown) => void
 }
@@ -19,38 +17,15 @@ export type StoreLimit = ReturnType<typeof storeLimit>
 
 /** Limits the time of a store's calls, in ms of the machine's clock. A call that hangs is given up then. */
 export const storeLimit = (limit = 30_000) => {
-  // A linked list: a Set keeps answered calls, and their items, until a full garbage collection.
-  const open = linkedList<OpenCall>()
   let given: Error | undefined
-  /** One timer, for the oldest call: with a timer for each an event over lmdb took 1 µs more. */
-  let cancel: Cancel | undefined
-  let isCatchingUp = false
-
-  const end = (call: OpenCall): boolean => {
-    const wasOpen = open.remove(call)
-    if (open.size() === 0) {
-      cancel?.()
-      cancel = undefined
-      isCatchingUp = false
-    }
-    return wasOpen
-  }
+  const open = timeLimit<OpenCall>(systemClock, limit, (call) => {
+    const error = new Error(`the store did not answer within ${String(limit)} ms`)
+    call.slow(error)
+    fail(call, error)
+  })
   const fail = (call: OpenCall, error: unknown): void => {
-    if (end(call)) call.reject(error)
+    if (open.remove(call)) call.reject(error)
   }
-  const failSlow = (): void => {
-    cancel = undefined
-    const now = systemClock.monotonic()
-    isCatchingUp = !isCatchingUp && now - (open.oldest()?.until ?? now) >= STANDSTILL
-    if (isCatchingUp) return startTimer(CATCH_UP)
-    for (let call = open.oldest(); call !== undefined; call = open.oldest()) {
-      if (call.until > now) return startTimer(call.until - now)
-      const error = new Error(`the store did not answer within ${String(limit)} ms`)
-      call.slow(error)
-      fail(call, error)
-    }
-  }
-  const startTimer = (delay: number): void => void (cancel ??= systemClock.schedule(delay, failSlow))
 
   return {
     /**
@@ -63,13 +38,11 @@ export const storeLimit = (limit = 30_000) => {
       slow: (error: Error) => void = constVoid,
     ): Promise<T> =>
       new Promise<T>((resolve, reject) => {
-        const until = systemClock.monotonic() + limit
-        const call: OpenCall = { until, slow, reject, older: undefined, newer: undefined }
-        open.push(call)
-        startTimer(limit)
+        const call: OpenCall = { start: systemClock.monotonic(), clock: systemClock, slow, reject }
+        open.add(call)
         if (given !== undefined) fail(call, given)
         Promise.resolve(answer).then(
-          (value) => (end(call) ? resolve(value) : late(value)),
+          (value) => (open.remove(call) ? resolve(value) : late(value)),
           (error: unknown) => fail(call, error),
         )
       }),

@@ -1,8 +1,7 @@
 import type { Observer } from 'rxjs'
 import { left } from '../core/either.ts'
-import { CATCH_UP, STANDSTILL, perClock, type Cancel, type Clock } from '../core/clock.ts'
+import { perClock, timeLimit, type Clock, type Timed } from '../core/clock.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
-import { linkedList, type Link } from '../core/linkedList.ts'
 import { checkOptions, guarded, strict } from '../core/options.ts'
 import { makeLayer, type Subscribe } from './layer.ts'
 import { clockOf, type Layer } from './sink.ts'
@@ -42,16 +41,8 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
   const timedOut: Verdict = left(retryable('timeout', { detail: `no verdict within ${String(timeout)} ms` }))
 
   const wrapOn = perClock((clock) => {
-    // All have the same time to run, so the oldest is due first: one timer, set for the oldest, is exact.
-    const running = linkedList<Running>()
-    let disarm: Cancel | undefined
-    /** How late the oldest is: by much only if the process stands still, because its timer comes first. */
-    const lateness = (): number => clock.monotonic() - (running.oldest()?.start ?? Infinity) - timeout
-    /** The timer is late, as each of the machine is: answers that came are read before anything is judged. */
-    let isCatchingUp = false
-
     /** A delivery that runs. A class, because it is made for each one and closures cost more. */
-    class Running implements Observer<Verdict>, Link<Running> {
+    class Running implements Observer<Verdict>, Timed<Running> {
       older: Running | undefined
       newer: Running | undefined
       /** When its `subscribe` had returned: one that answers at once is never late, and reads no clock. */
@@ -66,25 +57,20 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
         this.observer = observer
       }
 
-      isOver(): boolean {
-        return this.start < Infinity && clock.monotonic() - this.start >= timeout
-      }
-
       next(verdict: Verdict): void {
-        if (this.isOver() && !isCatchingUp && lateness() <= 0) this.expire()
+        if (this.start < Infinity && limit.isDue(this)) this.expire()
         else this.observer.next(verdict)
       }
 
-      /** A delivery that completes at once never has a timer. */
       complete(): void {
         this.hasEnded = true
-        remove(this)
+        limit.remove(this)
         this.observer.complete()
       }
 
       error(defect: unknown): void {
         this.hasEnded = true
-        remove(this)
+        limit.remove(this)
         this.observer.error(defect)
       }
 
@@ -95,27 +81,7 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
       }
     }
 
-    const arm = (): void => {
-      const oldest = running.oldest()
-      if (disarm !== undefined || oldest === undefined) return
-      disarm = oldest.clock.schedule(timeout - (clock.monotonic() - oldest.start), expireAllDue)
-    }
-
-    const expireAllDue = (): void => {
-      isCatchingUp = !isCatchingUp && lateness() > 0
-      const wait = lateness() < STANDSTILL ? 10 : CATCH_UP
-      disarm = isCatchingUp ? clock.schedule(wait, expireAllDue) : undefined
-      if (isCatchingUp) return
-      for (let each = running.oldest(); each?.isOver() === true; each = running.oldest()) each.expire()
-      arm()
-    }
-
-    const remove = (each: Running): void => {
-      if (!running.remove(each) || running.size() > 0 || disarm === undefined) return
-      disarm()
-      disarm = undefined
-      isCatchingUp = false
-    }
+    const limit = timeLimit<Running>(clock, timeout, (each) => each.expire())
 
     return <A>(subscribe: Subscribe<A>): Subscribe<A> =>
       (item, attempt, observer) => {
@@ -123,10 +89,9 @@ export const withTimeout = (options: TimeoutOptions): Layer => {
         const cancel = subscribe(item, attempt, one)
         if (one.hasEnded) return cancel
         one.start = clock.monotonic()
-        running.push(one)
-        arm()
+        limit.add(one)
         return () => {
-          remove(one)
+          limit.remove(one)
           cancel()
         }
       }

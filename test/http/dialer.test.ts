@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Dial, dialer } from '../../src/http/dialer.ts'
 import { guardOf, type Egress, guardedLookup } from '../../src/http/egress.ts'
@@ -39,6 +40,16 @@ describe('a dialer', () => {
     clock.tick(5_000)
     expect(answers).toMatchObject([{ code: 'HEADRACE_CONNECT_TIMEOUT' }])
     await until(() => openSockets() === 0)
+  })
+
+  it('a connection that is there after a standstill of the process counts', async () => {
+    const url = new URL((await receive()).url)
+    const dial = dialer(url, guardOf(), guardedLookup(guardOf()), {}, 20, systemClock, true)
+    const { answers, cancel } = start(dial)
+    for (const since = performance.now(); performance.now() < since + 80;);
+    await until(() => answers.length > 0)
+    expect(answers).toMatchObject([{ remoteAddress: '127.0.0.1' }])
+    cancel()
   })
 
   it('a cancel during the look-up or TLS destroys the socket, and there is no answer', async () => {

@@ -17,7 +17,7 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>)
     change()
     await Promise.resolve()
     if (how === 'hangs') await new Promise(() => undefined)
-    if (how === 'late') return new Promise((resolve) => setTimeout(resolve, 15))
+    if (how === 'late') return new Promise((resolve) => setTimeout(resolve, 40))
     if (how === 'lost') onDisk = before
     // lmdb gives the cause in a promise of its own.
     const commitError = Promise.reject(new Error('ENOSPC'))

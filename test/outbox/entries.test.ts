@@ -44,13 +44,14 @@ it('ignores a repeated or late ack and nack', async () => {
   await outbox.close()
 })
 
-it('answers a repeat of a result with the first, and writes it again after its transaction failed', async () => {
-  let isFull = false
+it('repeats of a result are one, also after its transaction failed, or was written after that', async () => {
+  let fails: 'full' | 'late' | undefined
   const { begun, close } = openStore(newFolder(), 'items', undefined, 0, (store) => {
     const commits = groupCommit(store)
     const write: typeof commits.write = async (...given) => {
-      if (isFull) throw new Error('ENOSPC')
-      return commits.write(...given)
+      const written = fails !== 'full' && commits.write(...given)
+      if (fails || !written) throw new Error('ENOSPC')
+      return written
     }
     const bounds = { maxCount: 9, maxBytes: 9, keepDead: 9 }
     const entries = storedEntries(store, { ...commits, write }, textCodec, bounds, () => 0, constVoid)
@@ -60,10 +61,19 @@ it('answers a repeat of a result with the first, and writes it again after its t
   await entries.enqueue([offerOf(textCodec, 'a')], () => constVoid)
   const [a] = entries.lease(0, ALL)
   if (a === undefined) throw new Error('it is there')
-  isFull = true
+  fails = 'late'
+  const nack = () => entries.nack([{ entry: a, due: 5 }])
+  await expect(nack()).rejects.toThrow('ENOSPC')
+  fails = undefined
+  await commits.write(1, false, () => () => constVoid)
+  // Its relay still waits for the nack.
+  expect([entries.lease(9, ALL), entries.nextDue()]).toEqual([[], undefined])
+  await nack()
+  expect([entries.nextDue(), entries.lease(9, ALL).length]).toEqual([5, 1])
+  fails = 'full'
   const twice = () => [entries.ack([yes(a)]).catch(constVoid), entries.ack([no(a)])] as const
   await expect(twice()[1]).rejects.toThrow('ENOSPC')
-  isFull = false
+  fails = undefined
   await twice()[1]
   expect(commits.counters().waiting).toBe(0)
   await commits.end()

@@ -25,6 +25,8 @@ interface Leased {
   readonly size: number
   /** Its ack or nack is being written. */
   settling: Promise<void> | undefined
+  /** Its change was written after it was reported as failed. It ends when the change is repeated. */
+  end?: () => void
 }
 
 /** An entry that was never put back. */
@@ -178,6 +180,14 @@ export const storedEntries = <A>(
     return firstRetry
   }
 
+  /** An entry is leased no more. `key`: its place among the retries, if it was put back. */
+  const end = (place: Leased, key: RetryKey | undefined): void => {
+    leased.delete(place.number)
+    if (key === undefined) return
+    if (isBefore(key, retriesFrom)) retriesFrom = key
+    if (firstRetry !== 'unknown' && isBefore(key, firstRetry ?? [Infinity, 0])) firstRetry = key
+  }
+
   /**
    * Writes changes of leased entries in one transaction. A late change of an entry is left out, a repeated
    * one ends as the first. `change` reads and answers what writes, which answers the key of a retry.
@@ -190,25 +200,25 @@ export const storedEntries = <A>(
     const writes = new Set<Promise<void>>()
     for (const asked of list) {
       const place = leased.get(Number(asked.entry.id))
-      if (place === undefined) continue
+      if (place?.end) place.end()
+      if (place === undefined || place.end) continue
       if (place.settling === undefined) moves.push({ place, asked })
       else writes.add(place.settling)
       place.settling ??= IN_LIST
     }
+    let isFailed = false
     if (moves.length > 0) {
       const written = commits.write(moves.length, false, (counters, removed) => {
         const changes = moves.map(({ place, asked }) => change(place, asked))
         const keys = changes.map((write) => write(counters, removed))
         return () => {
-          for (const { place } of moves) leased.delete(place.number)
-          for (const key of keys) {
-            if (key === undefined) continue
-            if (isBefore(key, retriesFrom)) retriesFrom = key
-            if (firstRetry !== 'unknown' && isBefore(key, firstRetry ?? [Infinity, 0])) firstRetry = key
-          }
+          for (const [at, { place }] of moves.entries())
+            if (isFailed) place.end = () => end(place, keys[at])
+            else end(place, keys[at])
         }
       })
       const settling = written.catch((error: unknown) => {
+        isFailed = true
         for (const { place } of moves) place.settling = undefined
         throw error
       })
