@@ -51,9 +51,9 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
  * Writes to a logger for people: a sink that fails, once for each cause until it works again, then that it
  * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden
  * addresses are errors, other failures warnings. Refused and dead events, and defects, get a line for each
- * reason at most every `quiet` milliseconds (default 60,000), with their count; keys that no event has get
- * one line. A sink that fails on and off works again after that time without a line. Each single message is
- * in the runtime log, `debugListener`.
+ * reason at most every `quiet` milliseconds (default 60,000), with their count; events that a close abandons
+ * and keys that no event has get one. A sink that fails on and off works again after that time without a
+ * line. Each single message is in the runtime log, `debugListener`.
  *
  * No line holds a payload, and of an error of a host's own code only its kind and place; a store's own words
  * on why it stored nothing are told as they are.
@@ -92,6 +92,19 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     withheld.set(key, { count: 0, lastLine: event.at })
     const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
     write(level, logLine(event) + suffix, { ...fields, more })
+  }
+
+  let abandoned = 0
+  /** Writes one line for the items that are abandoned together, at a close: none follows with a count. */
+  const abandon = (event: LogEvent): void => {
+    if (abandoned++ > 0) return
+    const writeAll = (): void => {
+      const more = abandoned - 1
+      abandoned = 0
+      const suffix = more === 0 ? '' : ` (and ${String(more)} more)`
+      write('warn', logLine(event) + suffix, { outcome: 'Abandoned', more })
+    }
+    void Promise.resolve().then(writeAll).catch(constVoid)
   }
 
   /** Counts a failure of the sink, and writes a line unless that cause was logged of it already. */
@@ -140,7 +153,8 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
         return failed(event, ['queueFull'], 'its queue is full, so it skips some attempts')
       case 'Ended': {
         const outcome = event.outcome._tag
-        if (outcome !== 'Delivered') writeSometimes('warn', outcome, event, { outcome })
+        if (outcome === 'Abandoned') abandon(event)
+        else if (outcome !== 'Delivered') writeSometimes('warn', outcome, event, { outcome })
         return
       }
       case 'Corrupt':

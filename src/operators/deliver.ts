@@ -1,5 +1,5 @@
 import { Observable, Subject, Subscription, defer, isObservable, take, takeUntil, tap } from 'rxjs'
-import { isLeft, left, type Either } from '../core/either.ts'
+import { constVoid, isLeft, left, type Either } from '../core/either.ts'
 import { whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { answerOn, lastFailureOf, STORED, type SourceAnswer } from '../core/carry.ts'
 import { messageOf } from '../core/failure.ts'
@@ -124,7 +124,7 @@ const runRelay = <L, P, D>(
     const { clock, random, retry, onEvent, name } = options
     const hears = isListening(onEvent === undefined ? {} : { onEvent })
     if (inUse.has(outbox)) return subscriber.error(new Error(IN_USE))
-    inUse.add(outbox)
+    inUse.set(outbox, constVoid)
     const use = new Subscription(() => inUse.delete(outbox))
     subscriber.add(use)
     const stopped = new Subject<void>()

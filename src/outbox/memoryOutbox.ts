@@ -7,7 +7,7 @@ import { isRecord } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { isDead, type Outcome } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { DEAD_PAGE, newEntry, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
+import { DEAD_PAGE, inUse, newEntry, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
 
 /** The bounds of a memory outbox. */
 export interface MemoryOutboxOptions<A> {
@@ -116,7 +116,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     bytes = waiting === 0 ? 0 : bytes - heldBy(item)
   }
 
-  return {
+  const outbox: Outbox<A> = {
     keeps: () => false,
     enqueue: (items) => items.map(add),
     lease: (now, limits) => {
@@ -151,6 +151,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       redrive: (matches) => {
         const moved = [...dead].filter(matches).filter(({ entry }) => isRight(add(entry.item)))
         moved.forEach(removeDead)
+        inUse.get(outbox)?.()
         return moved.map(({ id }) => id)
       },
       purge: (matches) => {
@@ -162,4 +163,5 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     stats: () => ({ waiting, bytes, dead: dead.size, evictedDeadLetters, ...limits }),
     close: () => Promise.resolve(),
   }
+  return outbox
 }

@@ -216,8 +216,8 @@ export interface Ack<out A> {
 
 const REQUIRED = ['keeps', 'enqueue', 'lease', 'nack', 'ack', 'takeRemaining', 'nextDue', 'stats', 'close']
 
-/** Outboxes on which a part works, until it is closed; a `deliver`, until it ends. */
-export const inUse = new WeakSet<object>()
+/** Outboxes on which a part works, until it is closed or ends, and what a redrive by the host calls. */
+export const inUse = new WeakMap<object, () => void>()
 
 /** Whether a value has the functions of an outbox. */
 export const isOutbox = (value: unknown): value is Outbox<unknown> => hasFunctions(value, REQUIRED)

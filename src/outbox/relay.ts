@@ -24,7 +24,8 @@ import { deliveries, type SendOptions } from './deliveries.ts'
 import { UNKNOWN, leases, startOf } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
 import { STORE_RETRY_DELAY, opening, storeLimit, until, type StoreLimit } from './storeLimit.ts'
-import { abandonedOf, type Ack, type EndedDeadLetter, type Entry, type Nack, type Outbox } from './outbox.ts'
+import { abandonedOf, inUse, type Ack, type EndedDeadLetter } from './outbox.ts'
+import type { Entry, Nack, Outbox } from './outbox.ts'
 import { storeWrites } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
 
@@ -214,6 +215,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     at.unleased = UNKNOWN
     pollSoon()
   }
+  if (inUse.has(outbox)) inUse.set(outbox, pollAnew)
   const storeChanged = (): void => {
     pollAnew()
     options.storeChanged?.()

@@ -134,6 +134,15 @@ describe('toLogger', () => {
     expect(lines).toEqual([...first, ...later, ...later])
   })
 
+  it('logs in one line what a close abandons', async () => {
+    const { lines, onEvent } = logged()
+    const outcome = Outcome.abandoned('item', 2, undefined)
+    for (let i = 0; i < 5_000; i++) onEvent({ _tag: 'Ended', at: 0, from: 'test', outcome })
+    expect(lines).toEqual([])
+    await Promise.resolve()
+    expect(lines).toEqual(['warn abandoned after 2 attempts (and 4999 more)'])
+  })
+
   it('logs no data from outside', () => {
     const { lines, onEvent } = logged()
     logEvents.forEach(onEvent)

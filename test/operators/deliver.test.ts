@@ -1,14 +1,26 @@
 import type { Invalid, Refusal } from '../../src/core/refusal.ts'
-import { deliver, firstSuccess, lift, retryable, sink, withConcurrency, withDedupe } from '../../src/index.ts'
+import {
+  deliver,
+  firstSuccess,
+  lift,
+  refused,
+  retryable,
+  sink,
+  withConcurrency,
+  withDedupe,
+} from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { exponential } from '../../src/policy/index.ts'
-import type { Attempt, DeliverOptions, Outcome, Sink, Verdict } from '../../src/index.ts'
+import type { Attempt, DeliverOptions, Failure, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, NEVER, concat, BehaviorSubject, take, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { turns } from '../support/check.ts'
+import { newFolder } from '../support/folder.ts'
+import { until } from '../support/http.ts'
 
 const nothing = () => Promise.resolve()
 const yes: Verdict = right({ sink: 'scripted' })
@@ -38,6 +50,29 @@ describe('deliver', () => {
     const seen = record(of(right('a')).pipe(deliver(sink('s', nothing), { clock, outbox })))
     await clock.advance(2_000)
     expect(tags(seen)).toBe('NotStored Delivered')
+  })
+
+  it.each([
+    ['memory', () => memoryOutbox<string>()],
+    ['a folder', () => lmdbOutbox<string>({ path: newFolder() })],
+  ])('delivers what the host redrives in %s', async (_, open) => {
+    const [outbox, source] = [open(), new Subject<Either<never, string>>()]
+    let answer: Either<Failure, string> = left(refused('status'))
+    const seen = record(
+      source.pipe(
+        deliver(
+          sink('s', async () => answer),
+          { outbox },
+        ),
+      ),
+    )
+    source.next(right('a'))
+    await until(() => tags(seen) === 'Rejected')
+    answer = right('taken')
+    expect(await outbox.dead.redrive(() => true)).toHaveLength(1)
+    await until(() => tags(seen) === 'Rejected Delivered')
+    source.complete()
+    await outbox.close()
   })
 
   it('tries again after the backoff, and says what happened', () => {

@@ -5,7 +5,7 @@ import { constVoid, left, right, valueOr, type Either } from '../../core/either.
 import { steady, systemClock } from '../../core/clock.ts'
 import { checkOptions, clockOption, func, methods, optional, strict, text } from '../../core/options.ts'
 import { wholeNumber, withDefault } from '../../core/options.ts'
-import type { Bookmark, CorruptRecord, ItemCodec } from '../outbox.ts'
+import { inUse, type Bookmark, type CorruptRecord, type ItemCodec } from '../outbox.ts'
 import { groupCommit } from './commit.ts'
 import { OutboxError, type LmdbOutbox, type LmdbOutboxOptions, type OutboxFault } from './contract.ts'
 import { offerOf } from '../stored.ts'
@@ -86,7 +86,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   let hasGap = false
   let closing: Promise<void> | undefined
 
-  return {
+  const outbox: LmdbOutbox<A> = {
     keeps: () => true,
     enqueue: async (items, { bookmark } = {}) => {
       try {
@@ -105,7 +105,14 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
     addDeadLetter: async (item, outcome) => entries.addDeadLetter(offerOf(codec, item), outcome),
     takeRemaining: () => [],
     nextDue: (retriesOnly) => (closing === undefined ? entries.nextDue(retriesOnly) : undefined),
-    dead: entries.deadLetters,
+    dead: {
+      ...entries.deadLetters,
+      redrive: async (matches) => {
+        const ids = await entries.deadLetters.redrive(matches)
+        inUse.get(outbox)?.()
+        return ids
+      },
+    },
     bookmark: (name) => {
       const stored = closing === undefined ? bookmarks.get(keyOf(name)) : undefined
       // Written by `put`.
@@ -123,6 +130,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
     },
     close: () => (closing ??= commits.end().then(close)),
   }
+  return outbox
 }
 
 /**

@@ -68,6 +68,6 @@ const outboxFrom = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A>): Out
 export const openOutbox = <A>(given: OutboxOption<A>, of: OutboxFactoryOptions<A>): Outbox<A> => {
   const outbox = outboxFrom(given, of)
   if (inUse.has(outbox)) throw wrong('is the outbox of another part: give each part one of its own')
-  inUse.add(outbox)
+  inUse.set(outbox, constVoid)
   return outbox
 }
