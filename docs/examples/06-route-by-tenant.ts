@@ -1,6 +1,6 @@
 // One pipeline and one outbox for all tenants; each tenant has its own webhook and secret.
 import { createHmac } from 'node:crypto'
-import { deliver, encode, isOutcome, lift, route } from 'headrace'
+import { deliver, encode, isOutcome, lift, route, withConcurrency } from 'headrace'
 import type { EventPayload } from 'headrace'
 import { webhook } from 'headrace/sinks/webhook'
 import { loopbackReceiver } from 'headrace/testing'
@@ -22,7 +22,8 @@ const byTenant = route({
   open: (tenant) => {
     const settings = tenants.get(tenant)
     if (settings === undefined) return undefined // the item is rejected as noRoute
-    return webhook({ ...settings, connections: 4 })
+    // A tenant that does not answer has at most 20 of the 1,000 items that deliver has in flight.
+    return withConcurrency({ concurrency: 4, queue: 16 })(webhook({ ...settings, connections: 4 }))
   },
   maxCount: 100,
 })

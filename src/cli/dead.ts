@@ -23,6 +23,7 @@ const codecOf = (kind: string, fromText: (text: string) => Stored): ItemCodec<St
 }
 const events = codecOf('events', recordToEvent)
 const messages = codecOf('messages', storedMessages.fromText)
+const OF_PIPELINE = 'holds neither events nor messages: list its dead letters in its program, by outbox.dead'
 
 /** Opens a stored outbox. A folder without one stays as it is. */
 const openDeadStore = (path: string): DeadStore => {
@@ -36,12 +37,10 @@ const openDeadStore = (path: string): DeadStore => {
     return lmdbOutbox<Stored>({ path, codec: events })
   } catch (error) {
     if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
+    if (!error.message.includes(' holds messages,')) throw new UsageError(`--outbox '${path}' ${OF_PIPELINE}`)
     return lmdbOutbox<Stored>({ path, codec: messages })
   }
 }
-
-/** A look deletes nothing, also where an application keeps more than the default. */
-const ALL_DEAD = Number.MAX_SAFE_INTEGER
 
 /** Opens a queue that is there. */
 const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<DeadStore> => {
@@ -52,8 +51,10 @@ const openDeadQueue = async (server: NonNullable<Place['server']>): Promise<Dead
   const found = await ask().catch(() => undefined)
   if (found?.rowCount === 0)
     throw new UsageError(`--queue: there is no queue ${server.queue} in the schema ${server.schema}`)
-  const codec = found?.rows[0]?.kind === 'messages' ? messages : events
-  const store = outboxOf(server.queue, ALL_DEAD)({ codec })
+  const codec = [events, messages].find(({ kind }) => kind === (found?.rows[0]?.kind ?? 'events'))
+  if (codec === undefined) throw new UsageError(`--queue ${server.queue} ${OF_PIPELINE}`)
+  // A look deletes nothing, also where an application keeps more than the default.
+  const store = outboxOf(server.queue, Number.MAX_SAFE_INTEGER)({ codec })
   await opened()
   return store
 }
@@ -66,12 +67,11 @@ const matching =
   ({ reason, status, kind, since }: OptionsOf<'ls'>, id: string) =>
   (letter: Letter): boolean => {
     const causes = causesIn(letter)
-    const type = letter.reason === 'corrupt' ? undefined : typeOf(letter.entry.item)
     return (
       (id === '' || letter.id === id) &&
       (reason === undefined || endIn(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
       (status === undefined || causes.some((cause) => cause.status === status)) &&
-      (kind === undefined || type === kind) &&
+      (kind === undefined || (letter.reason !== 'corrupt' && typeOf(letter.entry.item) === kind)) &&
       (since === undefined || letter.at >= since)
     )
   }
@@ -137,9 +137,8 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
       if (output !== 'quiet') out.line(output === 'json' ? toJson(recordOf(each)) : deadLine(each, out.paint))
     }
     const { dead, waiting, evictedDeadLetters } = store.stats()
-    const removed = madeRoom(' · ', evictedDeadLetters)
-    const all = `${String(count)} of ${String(dead)} dead letters`
-    if (output !== 'json') err.line(`headrace: ${all}${removed} · ${String(waiting)} events wait`)
+    const all = `${String(count)} of ${String(dead)} dead letters${madeRoom(' · ', evictedDeadLetters)}`
+    if (output !== 'json') err.line(`headrace: ${all} · ${String(waiting)} events wait`)
     return endOf(count, 'ls', err, reason)
   })
 

@@ -90,6 +90,8 @@ describe('commands over PostgreSQL', async () => {
     const sentence = `headrace dead ls: --queue: there is no queue typo in the schema ${schema}\n`
     expect([code, stderr]).toEqual([2, sentence])
     expect((await headrace(['dead', 'ls', ...over('h:port/d')])).stderr).toMatch(/open: Invalid URL\n/)
+    await pool.query(`insert into ${schema}.queue values ('own', 'orders')`)
+    expect((await headrace(['dead', 'ls', ...at('own')])).stderr).toContain('program, by outbox.dead\n')
   })
 
   const q = ['--queue', 'q']
