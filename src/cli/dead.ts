@@ -33,13 +33,13 @@ const openDeadStore = (path: string): DeadStore => {
     throw new UsageError(`--outbox '${path}' cannot be opened: ${whyNot(error)}`)
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
-  try {
-    return lmdbOutbox<Stored>({ path, codec: events })
-  } catch (error) {
-    if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
-    if (!error.message.includes(' holds messages,')) throw new UsageError(`--outbox '${path}' ${OF_PIPELINE}`)
-    return lmdbOutbox<Stored>({ path, codec: messages })
-  }
+  for (const codec of [events, messages])
+    try {
+      return lmdbOutbox<Stored>({ path, codec })
+    } catch (error) {
+      if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
+    }
+  throw new UsageError(`--outbox '${path}' ${OF_PIPELINE}`)
 }
 
 /** Opens a queue that is there. */
