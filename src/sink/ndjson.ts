@@ -3,7 +3,8 @@ import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync }
 import type { Writable } from 'node:stream'
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
-import { codeOf, refused, retryable, sinkClosed, type Failure, type Refused } from '../core/failure.ts'
+import { codeOf, nameOf, refused, retryable, sinkClosed } from '../core/failure.ts'
+import type { Failure, Refused } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, text } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
@@ -60,7 +61,7 @@ export const lineFile = (path: string): LineOutput => {
     write: (line, done) => {
       const current = (stream ??= open())
       current.write(line + '\n', (error) => {
-        if (error instanceof Error && stream === current) {
+        if (error && stream === current) {
           stream = undefined
           current.destroy()
         }
@@ -125,7 +126,7 @@ const formatted = <A>(item: A, format: (item: A) => string): Either<Refused, str
     if (typeof line !== 'string') return badFormat('the item has no JSON form')
     return line.includes('\n') ? badFormat('a line must not contain a line break') : right(line)
   } catch (error) {
-    return badFormat(`format threw ${error instanceof Error ? error.name : typeof error}`)
+    return badFormat(`format threw ${nameOf(error)}`)
   }
 }
 
@@ -155,8 +156,8 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   const written = right({ sink: name })
   const ended = left(refused('closed', { detail: 'the stream is closed' }))
 
-  const failureOf = (error: Error): Failure => {
-    const detail = codeOf(error) || error.name
+  const failureOf = (error: unknown): Failure => {
+    const detail = codeOf(error) || nameOf(error)
     return output.isOpen() ? retryable('io', { detail }) : refused('closed', { detail })
   }
 
@@ -181,7 +182,8 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
       const line = output.isOpen() ? formatted(item, formatOf) : ended
       if (isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
-        answer(observer, error instanceof Error ? left(failureOf(error)) : written)
+        // A stream of the host may fail with any value, and under Jest with an `Error` that is not ours.
+        answer(observer, error ? left(failureOf(error)) : written)
       })
       return nothingToCancel
     },

@@ -1,6 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { onlyAttempt, type Sink } from '../../src/index.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
@@ -53,11 +54,17 @@ describe('ndjson to a stream', () => {
     expect(await verdictOf<unknown>(byDefault, 1n)).toMatchObject({ left: { reason: 'format' } })
   })
 
-  it('refuses for good when the stream has failed, was ended or destroyed', async () => {
-    const broken = new Writable({ write: (_chunk, _encoding, done) => done(systemError('EPIPE')) })
-    const sink = ndjson<string>(broken)
-    expect(await verdictOf(sink, 'a')).toEqual(failed('Refused', 'closed', 'EPIPE'))
-    expect(await verdictOf(sink, 'b')).toEqual(failed('Refused', 'closed', 'the stream is closed'))
+  it('refuses for good when the stream has failed, with any value, was ended or destroyed', async () => {
+    for (const [error, detail] of [
+      [systemError('EPIPE'), 'EPIPE'],
+      [{ code: 'EIO' }, 'EIO'],
+      ['disk gone', 'string'],
+      [runInNewContext('new RangeError()'), 'RangeError'],
+    ] as ReadonlyArray<[Error, string]>) {
+      const sink = ndjson<string>(new Writable({ write: (_chunk, _encoding, done) => done(error) }))
+      expect(await verdictOf(sink, 'a')).toEqual(failed('Refused', 'closed', detail))
+      expect(await verdictOf(sink, 'b')).toEqual(failed('Refused', 'closed', 'the stream is closed'))
+    }
 
     const ended = new PassThrough()
     const destroyed = new PassThrough()
