@@ -43,13 +43,13 @@ export interface Receiver {
   readonly url: string
   /** Requests so far, in the order of their arrival. */
   readonly received: ReadonlyArray<Received>
-  /** Resolves when `count` requests have arrived; rejects if it is closed before. */
+  /** Resolves when `count` requests have arrived; rejects if it is closed before, or its script failed. */
   readonly arrived: (count: number) => Promise<void>
   /** TCP connections that are open now. */
   readonly connections: () => number
   /** TCP connections accepted so far. */
   readonly accepted: () => number
-  /** Closes every connection and stops listening. */
+  /** Closes every connection and stops listening. Rejects with the first error of its script. */
   readonly close: (options?: WaitOptions) => Promise<void>
 }
 
@@ -142,7 +142,8 @@ const playFault = (
 /**
  * Opens a receiver on loopback that records every request and answers by the script: one fault for each
  * request in the order of arrival, or the fault that a function gives for it. After the script it answers 200
- * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list meet the next connection.
+ * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list meet the next connection. A
+ * function that throws or gives no fault, an async one too, is answered 500: `arrived` and `close` reject.
  *
  * @throws TypeError for a `dns`, and for a `tls` without the option `tls`: the receiver cannot play it.
  *
@@ -166,6 +167,7 @@ export const loopbackReceiver = async (
   let step = 0
   let accepted = 0
   let closed = false
+  let mistake: Error | undefined
   let stopRefusing: Cancel = () => undefined
   if (typeof script !== 'function') checkScript(script, tls !== undefined)
 
@@ -175,13 +177,13 @@ export const loopbackReceiver = async (
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
-    arrivals.next()
     const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
     const checked = decodeOptions(faultOption, fault)
     if (checked._tag === 'Left') {
       const [{ path, message } = { path: '', message: '' }] = checked.left
-      return void response.writeHead(500).end(`the script gave no fault: ${path} ${message}`)
+      throw new TypeError(`it gave no fault: ${path} ${message}`)
     }
+    arrivals.next()
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()
@@ -192,7 +194,11 @@ export const loopbackReceiver = async (
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     const play = (): void => take(request, response, Buffer.concat(chunks))
-    const fail = (why: unknown) => void response.writeHead(500).end(`the script failed: ${messageOf(why)}`)
+    const fail = (why: unknown): void => {
+      mistake ??= new Error(`the script failed: ${messageOf(why)}`, { cause: why })
+      arrivals.error(mistake)
+      response.writeHead(500).end(mistake.message)
+    }
     request.on('end', () => whenAnswered(play, constVoid, fail))
     // A request that breaks off was not received.
     request.on('error', () => undefined)
@@ -250,16 +256,16 @@ export const loopbackReceiver = async (
     received,
     arrived: async (count) => {
       const enough = arrivals.pipe(filter(() => received.length >= count))
-      if (received.length < count) await firstValueFrom(enough, { defaultValue: undefined })
+      if (received.length < count || mistake) await firstValueFrom(enough, { defaultValue: undefined })
     },
     connections: () => sockets.size,
     accepted: () => accepted,
     close: () =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
         closed = true
         arrivals.error(new Error('the receiver was closed'))
         stopRefusing()
-        server.close(() => resolve())
+        server.close(() => (mistake ? reject(mistake) : resolve()))
         for (const socket of sockets) socket.destroy()
       }),
   }
