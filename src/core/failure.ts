@@ -300,8 +300,6 @@ export const closedIn = (failure: Failure): ReadonlyArray<string> =>
     ? [failure.detail ?? 'a sink was closed']
     : partsOf(failure).flatMap((part) => (isLeft(part) ? closedIn(part.left) : []))
 
-const WHY = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }
-
 /** Stands before the message of a host's error, which may quote the item, so it is no part of a line. */
 export const MESSAGE = ', with the message: '
 
@@ -328,7 +326,8 @@ export const show = (failure: Failure): string => {
     }
     case 'Expired': {
       const { because = '', attempts, lastFailure } = failure
-      return `expired ${WHY[because]} ${String(attempts)} attempts, last: ${show(lastFailure)}`
+      const why = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }[because]
+      return `expired ${why} ${String(attempts)} attempts, last: ${show(lastFailure)}`
     }
   }
 }

@@ -1,10 +1,9 @@
 /** `headrace/sinks/ndjson`: a sink that writes lines. @module */
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
+import { constVoid, isLeft, left, right, valueOr, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
-import { codeOf, nameOf, refused, retryable, sinkClosed } from '../core/failure.ts'
-import type { Failure, Refused } from '../core/failure.ts'
+import { codeOf, nameOf, refused, retryable, sinkClosed, type Failure } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, text } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
@@ -23,8 +22,9 @@ export interface LineOutput {
 }
 
 /** False if a process died in the middle of the last line: appending to it would damage the next one too. */
-const endsInNewline = (path: string): boolean => {
-  try {
+const endsInNewline = (path: string): boolean =>
+  // Opening the file for writing will report a fault.
+  valueOr(true, () => {
     if (!statSync(path).isFile()) return true
     const file = openSync(path, 'r')
     try {
@@ -34,11 +34,7 @@ const endsInNewline = (path: string): boolean => {
     } finally {
       closeSync(file)
     }
-  } catch {
-    // Opening the file for writing will report the fault.
-    return true
-  }
-}
+  })
 
 /**
  * Appends to the file at `path`, made if it is missing, for this user alone: lines are events. Opened at the
@@ -117,10 +113,10 @@ export interface NdjsonOptions<A> {
 
 const outputOptions = strict({ name: optional(text), format: optional(func()) })
 
-const badFormat = (detail: string): Either<Refused, string> => left(refused('format', { detail }))
+const badFormat = (detail: string): Either<Failure, string> => left(refused('format', { detail }))
 
 /** The line of an item. An error of `format` may quote the item, so only its kind is reported. */
-const formatted = <A>(item: A, format: (item: A) => string): Either<Refused, string> => {
+const formatted = <A>(item: A, format: (item: A) => string): Either<Failure, string> => {
   try {
     const line: unknown = format(item)
     if (typeof line !== 'string') return badFormat('the item has no JSON form')

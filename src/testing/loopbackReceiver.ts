@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer as createPlain } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
@@ -57,13 +58,6 @@ const isCertificate = (it: unknown): it is TestCertificate => isRecord(it) && 'c
 
 const NO_DNS =
   'a receiver cannot play dns: use scriptedSink, scriptedNetwork or a URL like http://receiver.invalid/'
-
-const checkScript = (script: FaultScript, isSecure: boolean): void => {
-  const kinds = script.map((fault) => fault.do)
-  if (kinds.includes('dns')) throw new TypeError(NO_DNS)
-  if (kinds.includes('tls') && !isSecure)
-    throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
-}
 
 const receiverOptions = strict({
   tls: optional(guarded<TestCertificate>('a certificate, such as testCertificates().valid', isCertificate)),
@@ -169,12 +163,16 @@ export const loopbackReceiver = async (
   let closed = false
   let mistake: Error | undefined
   let stopRefusing: Cancel = () => undefined
-  if (typeof script !== 'function') checkScript(script, tls !== undefined)
+  const kinds = typeof script === 'function' ? [] : script.map((fault) => fault.do)
+  if (kinds.includes('dns')) throw new TypeError(NO_DNS)
+  if (kinds.includes('tls') && tls === undefined)
+    throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
 
   const peek = (): Misbehaviour | undefined => (typeof script === 'function' ? undefined : script[step])
 
-  const take = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
+  const take = (request: IncomingMessage, response: ServerResponse, chunks: Buffer[]): void => {
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
+    const body = Buffer.concat(chunks)
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
     const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
@@ -193,13 +191,12 @@ export const loopbackReceiver = async (
   const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const play = (): void => take(request, response, Buffer.concat(chunks))
     const fail = (why: unknown): void => {
       mistake ??= new Error(`the script failed: ${messageOf(why)}`, { cause: why })
       arrivals.error(mistake)
       response.writeHead(500).end(mistake.message)
     }
-    request.on('end', () => whenAnswered(play, constVoid, fail))
+    request.on('end', () => whenAnswered(() => take(request, response, chunks), constVoid, fail))
     // A request that breaks off was not received.
     request.on('error', () => undefined)
   }
@@ -220,16 +217,11 @@ export const loopbackReceiver = async (
   server.on('clientError', (_error, socket) => void socket.destroy())
 
   let port = 0
-  const listen = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => {
-        server.off('error', reject)
-        const address = server.address()
-        if (typeof address === 'object' && address !== null) port = address.port
-        resolve()
-      })
-    })
+  const listen = async (): Promise<void> => {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    const address = server.address()
+    if (typeof address === 'object' && address !== null) port = address.port
+  }
   await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
