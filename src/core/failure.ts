@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { isLeft, isRight, left, lefts, right, valueOr, type Either } from './either.ts'
 import { flat, isRecord } from './json.ts'
 
@@ -150,12 +149,9 @@ export const retryable = (
   more: Omit<Retryable, '_tag' | 'reason'> = {},
 ): Retryable => ({ _tag: 'Retryable', reason, ...more })
 
-/** Milliseconds before a closed sink is asked again. */
-const CLOSED_PAUSE = 60_000
-
-/** The failure of a delivery to a sink that is closed. Nothing was started. */
+/** The failure of a delivery to a closed sink, which is asked again in a minute. Nothing was started. */
 export const sinkClosed = (name: string, now: number): Retryable =>
-  retryable('closed', { notBefore: now + CLOSED_PAUSE, detail: `the sink ${name} was closed` })
+  retryable('closed', { notBefore: now + 60_000, detail: `the sink ${name} was closed` })
 
 /** The failures of all sinks of a `firstSuccess` or `failover`. */
 export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: 'AllFailed', causes })
@@ -168,7 +164,6 @@ export const partlyFailed = (members: ReadonlyArray<Either<Failure, Receipt>>): 
   return { _tag: 'PartlyFailed', members }
 }
 
-/** The retry policy gave up. */
 export const expired = (
   attempts: number,
   firstAttemptAt: number,
@@ -305,8 +300,6 @@ export const closedIn = (failure: Failure): ReadonlyArray<string> =>
     ? [failure.detail ?? 'a sink was closed']
     : partsOf(failure).flatMap((part) => (isLeft(part) ? closedIn(part.left) : []))
 
-const WHY = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }
-
 /** Stands before the message of a host's error, which may quote the item, so it is no part of a line. */
 export const MESSAGE = ', with the message: '
 
@@ -333,7 +326,8 @@ export const show = (failure: Failure): string => {
     }
     case 'Expired': {
       const { because = '', attempts, lastFailure } = failure
-      return `expired ${WHY[because]} ${String(attempts)} attempts, last: ${show(lastFailure)}`
+      const why = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }[because]
+      return `expired ${why} ${String(attempts)} attempts, last: ${show(lastFailure)}`
     }
   }
 }
@@ -366,16 +360,13 @@ const looksLikeFailure = (value: unknown): boolean => {
 }
 
 /** Whether a value of a host's code is a complete verdict. One that throws when it is read is none. */
-export const isVerdict = (value: unknown): value is Verdict => {
-  try {
+export const isVerdict = (value: unknown): value is Verdict =>
+  valueOr(false, () => {
     if (!isRecord(value)) return false
     if (value['_tag'] === 'Left') return looksLikeFailure(value['left'])
     const receipt = value['_tag'] === 'Right' && value['right']
     return isRecord(receipt) && typeof receipt['sink'] === 'string'
-  } catch {
-    return false
-  }
-}
+  })
 
 /** Whether a value of a host's code is a failure. */
 export const isFailure = (value: unknown): value is Failure => isVerdict(left(value))
@@ -383,10 +374,17 @@ export const isFailure = (value: unknown): value is Failure => isVerdict(left(va
 /** Characters of a message: it is stored with the item. */
 const MAX_MESSAGE = 300
 
+/** Whether it is an error, also of another realm: under Jest the errors of Node are no `Error` of a test. */
+export const isError = (error: unknown): error is Error =>
+  error instanceof Error || /^\[object (Error|DOMException)\]$/.test(Object.prototype.toString.call(error))
+
+/** The name of an error, or the type of another value. Neither quotes an item. */
+export const nameOf = (error: unknown): string => (isError(error) ? error.name : typeof error)
+
 const errorText = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error)
+  if (!isError(error)) return String(error)
   const own = error.message === '' ? error.name : error.message
-  return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
+  return isError(error.cause) && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
 }
 
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
@@ -395,6 +393,6 @@ export const messageOf = (error: unknown): string => {
   return text.length > MAX_MESSAGE ? `${flat(text.slice(0, MAX_MESSAGE))}…` : text
 }
 
-/** The code of a system error; empty if it is none. */
+/** The code of a system error, or of an object in its place; empty if it has none. */
 export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  isRecord(error) && typeof error['code'] === 'string' ? error['code'] : ''

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { nameOf } from './failure.ts'
 import { isRecord } from './json.ts'
 
 /** One thing wrong with one field. */
@@ -134,7 +135,7 @@ export const show = (refusal: Refusal | Threw): string => {
       const { operator, error } = refusal
       if (error instanceof UnfitAnswer) return `the function of ${operator} ${error.message}`
       // The message of an error may quote the item.
-      return `the function of ${operator} threw ${error instanceof Error ? error.name : typeof error}`
+      return `the function of ${operator} threw ${nameOf(error)}`
     }
     case 'Closed':
       return 'closed: it accepts no more items'

@@ -1,5 +1,5 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
-import { codeOf } from '../core/failure.ts'
+import { codeOf, isError } from '../core/failure.ts'
 
 type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
 
@@ -67,7 +67,7 @@ export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
       }
     }
     // Without an answer all later look-ups of the name would wait for this one.
-    ask().catch((error: unknown) => answer(error instanceof Error ? error : new Error(String(error)), []))
+    ask().catch((error: unknown) => answer(isError(error) ? error : new Error(String(error)), []))
   }
 }
 

@@ -41,7 +41,7 @@ const OTHER_CERTIFICATE = new RegExp(
 
 /** Faults of the network: they may pass. */
 const network: Readonly<Record<string, string>> = {
-  '': 'the connection failed',
+  Error: 'the connection failed',
   ECONNREFUSED: 'connection refused: nothing listens there',
   ECONNRESET: 'the connection was reset before an answer came',
   EPIPE: CLOSED,
@@ -84,7 +84,7 @@ const meanings = new Map<string, Refused | Retryable>()
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
   // A proxy that wants a password has the code of a request that cannot be written.
-  const given = error.message.startsWith('Proxy Auth') ? 'UND_ERR_ABORTED' : codeOf(error)
+  const given = error.message.startsWith('Proxy Auth') ? 'UND_ERR_ABORTED' : codeOf(error) || error.name
   const code = error.name === 'HTTPParserError' || given.startsWith(NOT_HTTP) ? NOT_HTTP : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`

@@ -1,6 +1,6 @@
 /** Events inside a pipeline, as one union. Counters, logs, diagnostics and tests all read the same values. */
 import { valueOr, type Either } from '../core/either.ts'
-import { MESSAGE, codeOf, messageOf, retryable } from '../core/failure.ts'
+import { MESSAGE, codeOf, isError, messageOf, retryable } from '../core/failure.ts'
 import type { Failure, Receipt, Retryable } from '../core/failure.ts'
 import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -122,7 +122,7 @@ const frameOf = ({ stack = '', message }: Error): string => {
  */
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
-    if (!(error instanceof Error)) return `a thrown ${typeof error}`
+    if (!isError(error)) return `a thrown ${typeof error}`
     const code = codeOf(error)
     if (code === 'HEADRACE_OUTBOX' || error instanceof UnfitAnswer) return `${error.name}: ${error.message}`
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()

@@ -2,7 +2,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { left, right } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
-import { isFailure, isVerdict, sinkClosed } from '../core/failure.ts'
+import { isError, isFailure, isVerdict, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf, type Fields } from '../core/json.ts'
 import { UnfitAnswer } from '../core/refusal.ts'
@@ -100,7 +100,7 @@ const ANSWER = 'to fail, answer left(refused(…)), left(retryable(…)) or left
 const isOfMember = (value: unknown): boolean => {
   if (!isRecord(value)) return false
   const { _tag, status, reason } = value
-  return _tag === 'Left' || _tag === 'Right' || (status === 'rejected' && reason instanceof Error)
+  return _tag === 'Left' || _tag === 'Right' || (status === 'rejected' && isError(reason))
 }
 
 /** An answer that means failure, or that nothing was done, but is no verdict. */
@@ -183,7 +183,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       return statusVerdict(statusTable, name, { status, retryAfter }, clock.now(), nowOf(attempt))
     }
     if (value['_tag'] !== 'Left') return delivered
-    if (value['left'] instanceof Error) return failed(value['left'])
+    if (isError(value['left'])) return failed(value['left'])
     throw new UnfitAnswer(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
 

@@ -177,7 +177,7 @@ export const assertSink = (user: string, value: unknown): void => {
   const way =
     typeof value === 'function'
       ? "wrap a function with sink('name', f), and call what makes a sink or a layer"
-      : 'it needs name, deliver and close'
+      : 'it needs name, deliver and close; await a Promise of one first'
   throw new TypeError(`${user}: expected a sink, got ${kindOf(value)}: ${way}`)
 }
 

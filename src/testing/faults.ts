@@ -146,9 +146,6 @@ export type Effect =
   | { readonly what: 'error'; readonly after: number; readonly error: Error; readonly isSent: boolean }
   | { readonly what: 'nothing' }
 
-/** An undici client refuses more than these bytes of headers by default. */
-const HEADER_LIMIT = 16_384
-
 /** The errors of Node and undici: their code, message and name. */
 const ERRORS = {
   reset: ['ECONNRESET', 'read ECONNRESET', 'Error'],
@@ -206,7 +203,8 @@ export const effectOf = (fault: Misbehaviour, url: string): Effect => {
       return answer(fault.code)
     case 'hugeHeader': {
       const { bytes = HUGE_HEADER } = fault
-      return bytes < HEADER_LIMIT ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
+      // An undici client refuses more bytes of headers by default.
+      return bytes < 16_384 ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
     }
     case 'redirect': {
       // The URL may be the name of a queue.

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer as createPlain } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
@@ -43,13 +44,13 @@ export interface Receiver {
   readonly url: string
   /** Requests so far, in the order of their arrival. */
   readonly received: ReadonlyArray<Received>
-  /** Resolves when `count` requests have arrived; rejects if it is closed before. */
+  /** Resolves when `count` requests have arrived; rejects if it is closed before, or its script failed. */
   readonly arrived: (count: number) => Promise<void>
   /** TCP connections that are open now. */
   readonly connections: () => number
   /** TCP connections accepted so far. */
   readonly accepted: () => number
-  /** Closes every connection and stops listening. */
+  /** Closes every connection and stops listening. Rejects with the first error of its script. */
   readonly close: (options?: WaitOptions) => Promise<void>
 }
 
@@ -57,13 +58,6 @@ const isCertificate = (it: unknown): it is TestCertificate => isRecord(it) && 'c
 
 const NO_DNS =
   'a receiver cannot play dns: use scriptedSink, scriptedNetwork or a URL like http://receiver.invalid/'
-
-const checkScript = (script: FaultScript, isSecure: boolean): void => {
-  const kinds = script.map((fault) => fault.do)
-  if (kinds.includes('dns')) throw new TypeError(NO_DNS)
-  if (kinds.includes('tls') && !isSecure)
-    throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
-}
 
 const receiverOptions = strict({
   tls: optional(guarded<TestCertificate>('a certificate, such as testCertificates().valid', isCertificate)),
@@ -142,7 +136,8 @@ const playFault = (
 /**
  * Opens a receiver on loopback that records every request and answers by the script: one fault for each
  * request in the order of arrival, or the fault that a function gives for it. After the script it answers 200
- * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list meet the next connection.
+ * at once, so no script is a healthy receiver. A `refuse` and a `tls` of a list meet the next connection. A
+ * function that throws or gives no fault, an async one too, is answered 500: `arrived` and `close` reject.
  *
  * @throws TypeError for a `dns`, and for a `tls` without the option `tls`: the receiver cannot play it.
  *
@@ -166,22 +161,27 @@ export const loopbackReceiver = async (
   let step = 0
   let accepted = 0
   let closed = false
+  let mistake: Error | undefined
   let stopRefusing: Cancel = () => undefined
-  if (typeof script !== 'function') checkScript(script, tls !== undefined)
+  const kinds = typeof script === 'function' ? [] : script.map((fault) => fault.do)
+  if (kinds.includes('dns')) throw new TypeError(NO_DNS)
+  if (kinds.includes('tls') && tls === undefined)
+    throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
 
   const peek = (): Misbehaviour | undefined => (typeof script === 'function' ? undefined : script[step])
 
-  const take = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
+  const take = (request: IncomingMessage, response: ServerResponse, chunks: Buffer[]): void => {
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
+    const body = Buffer.concat(chunks)
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
-    arrivals.next()
     const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
     const checked = decodeOptions(faultOption, fault)
     if (checked._tag === 'Left') {
       const [{ path, message } = { path: '', message: '' }] = checked.left
-      return void response.writeHead(500).end(`the script gave no fault: ${path} ${message}`)
+      throw new TypeError(`it gave no fault: ${path} ${message}`)
     }
+    arrivals.next()
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()
@@ -191,9 +191,12 @@ export const loopbackReceiver = async (
   const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    const play = (): void => take(request, response, Buffer.concat(chunks))
-    const fail = (why: unknown) => void response.writeHead(500).end(`the script failed: ${messageOf(why)}`)
-    request.on('end', () => whenAnswered(play, constVoid, fail))
+    const fail = (why: unknown): void => {
+      mistake ??= new Error(`the script failed: ${messageOf(why)}`, { cause: why })
+      arrivals.error(mistake)
+      response.writeHead(500).end(mistake.message)
+    }
+    request.on('end', () => whenAnswered(() => take(request, response, chunks), constVoid, fail))
     // A request that breaks off was not received.
     request.on('error', () => undefined)
   }
@@ -214,16 +217,11 @@ export const loopbackReceiver = async (
   server.on('clientError', (_error, socket) => void socket.destroy())
 
   let port = 0
-  const listen = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => {
-        server.off('error', reject)
-        const address = server.address()
-        if (typeof address === 'object' && address !== null) port = address.port
-        resolve()
-      })
-    })
+  const listen = async (): Promise<void> => {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    const address = server.address()
+    if (typeof address === 'object' && address !== null) port = address.port
+  }
   await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
@@ -250,16 +248,16 @@ export const loopbackReceiver = async (
     received,
     arrived: async (count) => {
       const enough = arrivals.pipe(filter(() => received.length >= count))
-      if (received.length < count) await firstValueFrom(enough, { defaultValue: undefined })
+      if (received.length < count || mistake) await firstValueFrom(enough, { defaultValue: undefined })
     },
     connections: () => sockets.size,
     accepted: () => accepted,
     close: () =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
         closed = true
         arrivals.error(new Error('the receiver was closed'))
         stopRefusing()
-        server.close(() => resolve())
+        server.close(() => (mistake ? reject(mistake) : resolve()))
         for (const socket of sockets) socket.destroy()
       }),
   }

@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../core/clock.ts'
+import { isError } from '../core/failure.ts'
 import { checkOptions, clockOption, func, optional, strict } from '../core/options.ts'
 import { effectOf, faultPlayer, scriptOption, type Misbehaviour, type FaultScript } from './faults.ts'
 
@@ -127,7 +128,7 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
       }
       const fail = (ended: 'failed' | 'cancelled', reason: unknown): void => {
         end(ended)
-        reject(reason instanceof Error ? reason : new Error(String(reason)))
+        reject(isError(reason) ? reason : new Error(String(reason)))
       }
       const cancel = (): void => {
         cancelTimer()

@@ -44,8 +44,6 @@ const worldOptions = strict({
   maxTimers: withDefault(limit('timers'), 1_000_000),
 })
 
-const TRACE_LINES = 30
-
 /** A world and its trace; `onLine` receives each line. The network and the disk log to it. */
 export const makeWorld = (
   seed: number,
@@ -97,7 +95,7 @@ export const simulate = async <A>(
     return { value: await world.clock.run(play(world)), trace, duration: world.clock.monotonic() }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    const end = trace.length === 0 ? [] : ['the end of the trace:', ...trace.slice(-TRACE_LINES)]
+    const end = trace.length === 0 ? [] : ['the end of the trace:', ...trace.slice(-30)]
     throw new Error([`seed ${String(seed)}: ${message}`, ...end].join('\n  '), { cause: error })
   }
 }

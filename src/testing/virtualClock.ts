@@ -1,10 +1,11 @@
 import { AsyncResource } from 'node:async_hooks'
+import { setImmediate } from 'node:timers'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { func, checkOptions, limit, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 
-/** The real one, taken before a test runner can replace it. */
+/** Of the module, because a test runner replaces the global one, Jest also before this is loaded. */
 export const realImmediate = setImmediate
 
 /** Where a virtual clock starts, and how many timers one call may run. */
@@ -121,8 +122,10 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     const timer: Timer = { name, due, key, task, context }
     timers.push(timer.key, timer)
     return () => {
-      if (timer.task !== undefined) cancelled++
+      if (timer.task === undefined) return
+      cancelled++
       timer.task = undefined
+      context.emitDestroy()
     }
   }
 
@@ -165,6 +168,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     timer.task = undefined
     elapsed = Math.max(elapsed, due)
     if (task !== undefined) context.runInAsyncScope(task)
+    context.emitDestroy()
   }
 
   /** Lets all promise jobs run, and all that is held end. */

@@ -1,9 +1,18 @@
+import { runInNewContext } from 'node:vm'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { carried, allFailed, earliestRetry, expired, isFinal, messageOf } from '../../src/core/failure.ts'
+import {
+  carried,
+  allFailed,
+  codeOf,
+  earliestRetry,
+  expired,
+  isFinal,
+  messageOf,
+} from '../../src/core/failure.ts'
 import { notAll, refused, retryable, partlyFailed, show, wasStarted } from '../../src/core/failure.ts'
 import type { Failure } from '../../src/core/failure.ts'
-import { thrown } from '../../src/log/logEvent.ts'
+import { errorKind, thrown } from '../../src/log/logEvent.ts'
 
 const taken = right({ sink: 'a', status: 200 })
 const no = left(refused('status', { status: 400 }))
@@ -68,6 +77,17 @@ const verdicts = [taken, no, later, left(partlyFailed([taken, no])), left(partly
 it('isFinal: taken, or no part of the failure may pass', () =>
   expect(verdicts.map(isFinal)).toEqual([true, true, false, true, false]))
 
+/** As the errors of Node are under Jest: no `instanceof Error`. */
+const foreign: unknown = runInNewContext(
+  `Object.assign(new RangeError('fetch failed', { cause: Error('reset') }), { code: 'EIO' })`,
+)
+
+it('reads kind and code of an error of another realm, and the code of an object in its place', () => {
+  expect(foreign instanceof Error).toBe(false)
+  expect(errorKind(foreign)).toBe('RangeError (EIO) at evalmachine.<anonymous>:1:15')
+  expect([foreign, { code: 'EIO' }, 'EIO', null].map(codeOf)).toEqual(['EIO', 'EIO', '', ''])
+})
+
 class Hostile extends Error {
   override get message(): string {
     throw new Error('no message for you')
@@ -78,6 +98,7 @@ it.each([
   ['the message of an error', new Error('broken pipe'), 'broken pipe'],
   ['its name, when it says nothing', new RangeError(''), 'RangeError'],
   ['its cause too', new Error('fetch failed', { cause: new Error('reset') }), 'fetch failed: reset'],
+  ['of an error and a cause of another realm', foreign, 'fetch failed: reset'],
   ['a text as it is', 'broken', 'broken'],
   ['nothing at all', undefined, 'undefined'],
   ['what cannot be turned into text', Object.create(null), 'an error that cannot be read'],

@@ -44,4 +44,6 @@ it('the detail says whether a request was sent (DE6), and has no words of the er
   expect(failureOf(coded('ECONNRESET'), true).detail).not.toContain('no request was sent')
   for (const code of ['ECONNRESET', 'CERT_HAS_EXPIRED', 'ESOMETHING_NEW', 'UNSPECIFIED', ''])
     expect(failureOf(coded(code), true).detail).not.toContain('hunter2')
+  const details = [new TypeError('hunter2'), coded('')].map((error) => failureOf(error, true).detail)
+  expect(details).toEqual(['the connection failed (TypeError)', 'the connection failed'])
 })

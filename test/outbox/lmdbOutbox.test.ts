@@ -1,7 +1,7 @@
 /** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { execFile } from 'node:child_process'
-import fs, { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import fs, { copyFileSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -192,11 +192,12 @@ describe('a folder', () => {
     await outbox.close()
   })
 
-  it('under a file or that is one is refused by name in an OutboxError, with the way out', () => {
-    const file = join(newFolder(), 'file')
+  it('that is or is under a file or a link to nothing is refused by name, with the way out', () => {
+    const [file, link] = [join(newFolder(), 'file'), join(newFolder(), 'link')]
     writeFileSync(file, '')
-    for (const path of [file, join(file, 'outbox')]) {
-      const message = `the folder ${path} of the outbox cannot be used: a file is at its path: give the`
+    symlinkSync('/nowhere/at/all', link)
+    for (const path of [file, join(file, 'outbox'), link, join(link, 'outbox')]) {
+      const message = `the folder ${path} of the outbox cannot be used: a file, or a link to nothing, is at its`
       expect(faultOf(path)).toMatchObject({ reason: 'noAccess', message: expect.stringContaining(message) })
     }
     const path = newFolder()

@@ -1,6 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { onlyAttempt, type Sink } from '../../src/index.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
@@ -53,11 +54,17 @@ describe('ndjson to a stream', () => {
     expect(await verdictOf<unknown>(byDefault, 1n)).toMatchObject({ left: { reason: 'format' } })
   })
 
-  it('refuses for good when the stream has failed, was ended or destroyed', async () => {
-    const broken = new Writable({ write: (_chunk, _encoding, done) => done(systemError('EPIPE')) })
-    const sink = ndjson<string>(broken)
-    expect(await verdictOf(sink, 'a')).toEqual(failed('Refused', 'closed', 'EPIPE'))
-    expect(await verdictOf(sink, 'b')).toEqual(failed('Refused', 'closed', 'the stream is closed'))
+  it('refuses for good when the stream has failed, with any value, was ended or destroyed', async () => {
+    for (const [error, detail] of [
+      [systemError('EPIPE'), 'EPIPE'],
+      [{ code: 'EIO' }, 'EIO'],
+      ['disk gone', 'string'],
+      [runInNewContext('new RangeError()'), 'RangeError'],
+    ] as ReadonlyArray<[Error, string]>) {
+      const sink = ndjson<string>(new Writable({ write: (_chunk, _encoding, done) => done(error) }))
+      expect(await verdictOf(sink, 'a')).toEqual(failed('Refused', 'closed', detail))
+      expect(await verdictOf(sink, 'b')).toEqual(failed('Refused', 'closed', 'the stream is closed'))
+    }
 
     const ended = new PassThrough()
     const destroyed = new PassThrough()
@@ -105,9 +112,10 @@ describe('ndjson to a file', () => {
     expect(lines).toEqual([...Array.from({ length: 1_000 }, (_, i) => String(i)), ''])
   })
 
-  it('H10: makes a file for this user alone', async () => {
+  it('H10: makes a file for this user alone, at the first line', async () => {
     const path = join(newFolder(), 'mode')
     const sink = ndjson<number>(path)
+    await expect(stat(path)).rejects.toThrow('ENOENT')
     await verdictOf(sink, 1)
     await sink.close({ timeout: 1_000 })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
@@ -132,11 +140,5 @@ describe('ndjson to a file', () => {
     expect(await verdictOf(sink, 1)).toEqual(delivered(path))
     await sink.close({ timeout: 1_000 })
     expect(await readFile(path, 'utf8')).toBe('1\n')
-  })
-
-  it('opens the file at the first line', async () => {
-    const path = join(newFolder(), 'never')
-    await ndjson<number>(path).close({ timeout: 10 })
-    await expect(readFile(path)).rejects.toThrow('ENOENT')
   })
 })

@@ -2,7 +2,8 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { type Misbehaviour, type FaultScript, virtualClock } from '../../src/testing/index.ts'
+import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import type { FaultScript, Misbehaviour } from '../../src/testing/index.ts'
 import { throwing } from '../support/check.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 
@@ -112,20 +113,26 @@ describe('a loopback receiver', () => {
     expect([packed.length < 100_000, gunzipSync(packed).length]).toEqual([true, 50_000_000])
   })
 
-  it('answers 500 with the error of its script, and rejects waits at its close', async () => {
-    const receiver = await open(throwing('planted'))
+  it.each([
+    ['throws', throwing('planted'), 'the script failed: planted'],
+    ['is misspelt', () => ({ do: 'stauts' }), 'the script failed: it gave no fault: do must be one of'],
+    ['is async', async () => undefined, 'the script failed: it gave no fault: do must be one of'],
+  ])('a script that %s is answered 500, and rejects waits and the close', async (_, script, message) => {
+    const receiver = await loopbackReceiver(script as never)
+    const waits = expect(receiver.arrived(1)).rejects.toThrow(message)
     const { statusCode, body } = await request(receiver.url, { method: 'POST' })
-    expect([statusCode, await body.text()]).toEqual([500, 'the script failed: planted'])
-    await receiver.arrived(1)
-    const waits = receiver.arrived(2)
-    await receiver.close()
-    await expect(waits).rejects.toThrow('the receiver was closed')
+    expect([statusCode, await body.text()]).toEqual([500, expect.stringContaining(message)])
+    await waits
+    await expect(receiver.arrived(1)).rejects.toThrow(message)
+    await expect(receiver.close()).rejects.toThrow(message)
   })
 
-  it('leaves no timer when it is closed during a refusal', async () => {
+  it('rejects waits and leaves no timer when it is closed during a refusal', async () => {
     const clock = virtualClock()
     const receiver = await open([{ do: 'refuse' }], { clock })
+    const waits = expect(receiver.arrived(1)).rejects.toThrow('the receiver was closed')
     await receiver.close()
+    await waits
     expect(clock.pending()).toBe(0)
   })
 })

@@ -12,7 +12,6 @@ import { scriptedSink, simulate, virtualClock } from '../../src/testing/index.ts
 import { arbitraryFor, codecLaws, faultScript, law, layerLaws } from '../../src/testing/laws/index.ts'
 import { outboxLaws, pipelineLaws, policyLaws, reportOf, sinkLaws } from '../../src/testing/laws/index.ts'
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
-import { receiverOf } from '../support/http.ts'
 
 const untyped = (value: unknown): never => value as never
 const clock = virtualClock()
@@ -51,10 +50,3 @@ const wrong: ReadonlyArray<readonly [string, () => unknown]> = [
 ]
 
 it.each(wrong)('%s', (message, call) => expect(async () => call()).rejects.toThrow(message))
-
-it('a function that gives no fault is answered 500, with the reason', async () => {
-  const { url } = await receiverOf(() => untyped({ do: 'stauts' }))
-  const answer = await fetch(url, { method: 'POST', body: '{}' })
-  expect(answer.status).toBe(500)
-  expect(await answer.text()).toContain('the script gave no fault: do must be')
-})

@@ -5,7 +5,7 @@
  * @module
  */
 import { isLeft, isRight, left, right, valueOr, type Either } from '../../core/either.ts'
-import { messageOf } from '../../core/failure.ts'
+import { isError, messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
 import { OutboxError } from './contract.ts'
@@ -40,7 +40,7 @@ const WAIT_FOR_ROOM = 'new items are refused until there is room'
 
 /** lmdb gives the cause in a promise of its own, which would be an unhandled rejection. */
 const causeOf = async (error: unknown): Promise<unknown> => {
-  if (!(error instanceof Error) || !('commitError' in error)) return error
+  if (!isError(error) || !('commitError' in error)) return error
   try {
     await error.commitError
     return error

@@ -12,7 +12,7 @@
  */
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs'
 import { statSync, statfsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { constVoid, isLeft, valueOr } from '../../core/either.ts'
 import { codeOf, messageOf } from '../../core/failure.ts'
@@ -169,14 +169,15 @@ const noSpace = (path: string): OutboxError => {
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes(codeOf(error)) || messageOf(error).includes('No space left')
 
-const IS_FILE = 'a file is at its path: give the outbox another folder'
+const IS_FILE = 'a file, or a link to nothing, is at its path: give the outbox another folder'
 
 /** What to do about an error of the system, by its code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   EEXIST: IS_FILE,
   ENOTDIR: IS_FILE,
   EMFILE: 'this process has too many files open: close some, or raise its limit',
-  ENOENT: 'the working directory, or the target of a link in the path, does not exist: give a full path',
+  ENOENT: 'the working directory does not exist: give a full path',
+  EROFS: 'the file system is read-only: mount a volume there',
 }
 
 const systemError = (path: string, error: unknown): OutboxError => {
@@ -184,6 +185,18 @@ const systemError = (path: string, error: unknown): OutboxError => {
   const remedy = REMEDIES[codeOf(error)] ?? 'let this user make, read and write it'
   const message = `the folder ${path} of the outbox cannot be used: ${remedy}`
   return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
+}
+
+/** Makes a folder. For a read-only disk Node's recursive mkdir answers ENOENT, and a plain one the reason. */
+const makeFolder = (path: string): void => {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    const parent = dirname(path)
+    if (parent !== path && !existsSync(parent)) makeFolder(parent)
+    mkdirSync(path, { mode: 0o700 })
+  }
 }
 
 const loadLmdb = (path: string): typeof Lmdb => {
@@ -326,7 +339,7 @@ export const openStore = <T>(
   const lmdb = loadLmdb(path)
   let release: (() => void) | undefined
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeFolder(path)
     const locked = lock(path, now)
     if (isLeft(locked)) throw usedBy(path, locked.left)
     release = locked.right

@@ -109,9 +109,7 @@ export const invalidCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<InvalidI
 }
 
 /** Bodies that are no bodies of ours: the codec `WebhookBody` refuses them with a fault at the path. */
-export const invalidBody: fc.Arbitrary<InvalidInput> = invalidFor(WireBody, {
-  overrides: [[WireBody, wireBody]],
-})
+export const invalidBody = invalidFor(WireBody, { overrides: [[WireBody, wireBody]] })
 
 /** Endless calls for `headrace gen`. The share of them is refused; the others have unique message ids. */
 export const callStream = function* (seed: number, kinds: ReadonlyArray<Kind>, share: number) {

@@ -194,12 +194,6 @@ const playOutbox = async (
     await (steps[command.do] as (each: OutboxCommand) => Awaitable<void>)(command)
     await settle?.(clock.monotonic() - start)
   }
-  /** Without order a lease may give a part. */
-  const leaseAll = async (): Promise<void> => {
-    do await play(ALL)
-    while (order.length > 0)
-    under('remembers', () => same(leaseDue().map(entryNumber), []))
-  }
   const steps: { readonly [Name in OutboxCommand['do']]: (command: CommandOf<Name>) => Awaitable<void> } = {
     enqueue: async (each) => {
       const items = each.items.map(number)
@@ -334,7 +328,11 @@ const playOutbox = async (
         await play(each)
         check('stats')
       }
-      if (!isOrdered) await leaseAll()
+      if (isOrdered) continue
+      // Without order a lease may give a part.
+      do await play(ALL)
+      while (order.length > 0)
+      under('remembers', () => same(leaseDue().map(entryNumber), []))
     }
     return undefined
   } catch (error) {

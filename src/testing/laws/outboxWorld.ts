@@ -79,29 +79,26 @@ export const outboxRun = fc.record({
     maxBytes: fc.constantFrom(50, 1_000_000),
     keepDead: fc.constantFrom(1, 2, 1_000, 0),
   }),
-  commands: commands(
-    {
-      // `atOnce`: a call for each item, before the first is answered.
-      enqueue: { weight: 20, arbitrary: fc.record({ items, atOnce: fc.boolean() }) },
-      lease: { weight: 24, arbitrary: fc.record({ count: fc.nat(6), retries: fc.nat(4), retriesOnly }) },
-      // Without a delay they are put back as they were leased, else with one more attempt.
-      nack: { weight: 14, arbitrary: fc.record({ which, delay: fc.constantFrom(1, 10, 0), twice }) },
-      ack: { weight: 14, arbitrary: fc.record({ which, how, twice }) },
-      // They fail once more, and then for good.
-      bury: { weight: 6, arbitrary: fc.record({ which }) },
-      pass: { weight: 12, arbitrary: fc.record({ ms: fc.constantFrom(1, 9, 40) }) },
-      // The next page of dead letters.
-      list: { weight: 8, arbitrary: fc.record({ limit: fc.integer({ min: 1, max: 3 }) }) },
-      redrive: { weight: 6, arbitrary: fc.record({ divisor }) },
-      purge: { weight: 4, arbitrary: fc.record({ divisor }) },
-      addDeadLetter: { weight: 6, arbitrary: fc.record({ item }) },
-      takeRemaining: fc.constant({}),
-      // It crashes while the items are enqueued, after this time. `keep`: as that of the scripted disk.
-      crash: { weight: 2, arbitrary: fc.record({ items, after: fc.nat(4), keep }) },
-      reopen: fc.constant({}),
-    },
-    { max: 60 },
-  ),
+  commands: commands({
+    // `atOnce`: a call for each item, before the first is answered.
+    enqueue: { weight: 20, arbitrary: fc.record({ items, atOnce: fc.boolean() }) },
+    lease: { weight: 24, arbitrary: fc.record({ count: fc.nat(6), retries: fc.nat(4), retriesOnly }) },
+    // Without a delay they are put back as they were leased, else with one more attempt.
+    nack: { weight: 14, arbitrary: fc.record({ which, delay: fc.constantFrom(1, 10, 0), twice }) },
+    ack: { weight: 14, arbitrary: fc.record({ which, how, twice }) },
+    // They fail once more, and then for good.
+    bury: { weight: 6, arbitrary: fc.record({ which }) },
+    pass: { weight: 12, arbitrary: fc.record({ ms: fc.constantFrom(1, 9, 40) }) },
+    // The next page of dead letters.
+    list: { weight: 8, arbitrary: fc.record({ limit: fc.integer({ min: 1, max: 3 }) }) },
+    redrive: { weight: 6, arbitrary: fc.record({ divisor }) },
+    purge: { weight: 4, arbitrary: fc.record({ divisor }) },
+    addDeadLetter: { weight: 6, arbitrary: fc.record({ item }) },
+    takeRemaining: fc.constant({}),
+    // It crashes while the items are enqueued, after this time. `keep`: as that of the scripted disk.
+    crash: { weight: 2, arbitrary: fc.record({ items, after: fc.nat(4), keep }) },
+    reopen: fc.constant({}),
+  }),
 })
 export type OutboxRun = Drawn<typeof outboxRun>
 export type OutboxCommand = OutboxRun['commands'][number]

@@ -106,7 +106,6 @@ interface Happened {
 /** Longer than the default retry policy goes on. */
 const LONG = 6 * 3_600_000
 const NO_CLOCK = 'does the pipeline take the clock of its world, as in deliver(sink, { clock, random })?'
-const TIMEOUT = 5_000
 /** Milliseconds from the end of all work until no timer may be left: idle sinks of `route` close before. */
 const SOON = 300_000
 
@@ -152,7 +151,7 @@ const playPipeline = async <P>(pipeline: Pipeline<P>, input: PipelineRun, { reac
     const fault = (_: P, n: number): Misbehaviour => script[(n + 3 * at) % script.length] ?? healthy
     const inner = scriptedSink<P>({ name, clock, script: fault })
     inners.push(inner)
-    const { deliver } = withTimeout({ timeout: TIMEOUT })(inner)
+    const { deliver } = withTimeout({ timeout: 5_000 })(inner)
     return {
       name,
       close: inner.close,

@@ -244,11 +244,11 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     'each-subscription': {
       statement: 'Each subscription is a delivery of its own, and nothing is sent before it.',
-      situations: ['a request was sent'],
+      situations: ['a request was sent over the network of its world'],
       check: (trace, _, { reach }) => {
         holds(trace.early === 0, 'a request was sent before a delivery was subscribed')
         for (const { verdict, calls } of trace.judged())
-          if (calls.length > 0) reach('a request was sent')
+          if (calls.length > 0) reach('a request was sent over the network of its world')
           else holds(!isNewSuccess(verdict), 'a subscription was delivered without a request')
       },
     },

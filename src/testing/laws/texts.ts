@@ -59,15 +59,14 @@ export const sizedAround = (
 
 export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
 
-/** Lists of commands, as data: up to `max`; fast-check alone would stop at ten. A `weight` is beside 1. */
-export const commands = <Data extends Readonly<Record<string, object>>>(
-  of: { readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]> },
-  { max }: { readonly max: number },
-): fc.Arbitrary<ReadonlyArray<Command<Data>>> => {
+/** Lists of commands, as data: up to 60; fast-check alone would stop at ten. A `weight` is beside 1. */
+export const commands = <Data extends Readonly<Record<string, object>>>(of: {
+  readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]>
+}): fc.Arbitrary<ReadonlyArray<Command<Data>>> => {
   const each = Object.entries<fc.MaybeWeightedArbitrary<object>>(of).map(([name, data]) => {
     const { weight, arbitrary } = 'weight' in data ? data : { weight: 1, arbitrary: data }
     // It has the name and the data of one entry.
     return { weight, arbitrary: arbitrary.map((given) => ({ do: name, ...given }) as Command<Data>) }
   })
-  return fc.array(fc.oneof(...each), { maxLength: max, size: 'max' })
+  return fc.array(fc.oneof(...each), { maxLength: 60, size: 'max' })
 }
