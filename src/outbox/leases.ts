@@ -39,11 +39,6 @@ export class Held<A> implements Line {
     this.entries.push(entry)
   }
 
-  /** Puts entries before all others. */
-  putBack(first: ReadonlyArray<Entry<A>>): void {
-    for (const entry of [...first, ...this.drain()]) this.push(entry)
-  }
-
   /** Removes the oldest, unless it is larger than `maxBytes`. */
   shift(maxBytes = Infinity): Entry<A> | undefined {
     const oldest = this.entries.peek()
