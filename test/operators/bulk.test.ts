@@ -50,12 +50,15 @@ describe('deliver with a batch', () => {
   })
 
   it('sends the rest at the end of the source, and completes after it', () => {
-    const { clock, give, input, sent, isOver } = play({ batch: { maxDelay: Infinity } })
-    give('a', 'b')
+    const batch = { maxDelay: Infinity, maxBytes: 2, sizeOf: () => 1 }
+    const { clock, give, input, sent, isOver } = play({ batch, maxInFlight: 3 })
+    give('a')
     clock.tick(5_000)
     expect(sent()).toEqual([])
+    give('b', 'c', 'd', 'e')
     input.complete()
-    expect([sent(), isOver()]).toEqual([['5000 a,b'], false])
+    clock.tick(20)
+    expect([sent(), isOver()]).toEqual([['5000 a,b', '5010 c,d', '5020 e'], false])
     clock.tick(10)
     expect(isOver()).toBe(true)
   })
@@ -96,15 +99,16 @@ describe('deliver with a batch', () => {
   it('gives a batch of retries the earliest deadline of its items', async () => {
     const outbox = memoryOutbox<string>()
     const now = virtualClock().now()
-    await outbox.enqueue(['a', 'b', 'c'])
+    await outbox.enqueue(['a', 'late', 'b', 'c'])
     const progress = { attempts: 1, lastFailure: retryable('busy') }
-    const started = [now - 200, now - 300, now - 100]
-    const leased = await outbox.lease(0, { count: 3, retries: 0 })
+    const started = [now - 200, now - 10_000, now - 300, now - 100]
+    const leased = await outbox.lease(0, { count: 4, retries: 0 })
     const tried = leased.map((entry, at) => ({ ...entry, firstAttemptAt: started[at], progress }))
     await outbox.nack(tried.map((entry) => ({ entry, due: 0 })))
-    const { clock, sink, sent } = play({ outbox, retry: both(exponential(), deadline(10_000)) })
+    const retry = both(exponential(), deadline(10_000))
+    const { clock, sink, sent, tags } = play({ outbox, retry, batch: { maxCount: 4 } })
     clock.tick(1)
-    expect(sent()).toEqual(['0 a,b,c'])
+    expect([sent(), tags()]).toEqual([['0 a,b,c'], ['Expired late']])
     expect(sink.calls[0]?.attempt).toMatchObject({ number: 2, until: now - 300 + 10_000 })
   })
 
@@ -144,13 +148,13 @@ it('several bulk sinks are asked again with one list, whatever each item was tol
   }
   const busyOnce = (item: string, number: number) =>
     number === 1 ? left(retryable('busy', { detail: item })) : yes
-  const both = toAll([bulk('0', () => yes), bulk('1', busyOnce)])
+  const both = toAll([bulk('0', (item, n) => (item < 'c' ? yes : busyOnce(item, n))), bulk('1', busyOnce)])
   const retry = exponential()
   from(['a', 'b', 'c'].map((item) => right(item)))
     .pipe(deliver(both, { clock, random: () => 0, batch: { maxCount: 3 }, retry }))
     .subscribe()
   clock.tick(100_000)
-  expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b,c'])
+  expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b', '0 c', '1 c'])
 })
 
 const verdicts = fc.constantFrom<'yes' | 'no' | 'busy'>('yes', 'no', 'busy')
