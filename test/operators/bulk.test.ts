@@ -64,7 +64,7 @@ describe('deliver with a batch', () => {
   })
 
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
-    const { clock, give, sent, tags } = play({}, (items, number) =>
+    const { clock, give, sent, tags, events } = play({}, (items, number) =>
       number === 1 ? left(partlyFailed(items.map((id) => (id === 'x' ? no : id === 'y' ? busy : yes)))) : yes,
     )
     give('a', 'x', 'y', 'b', 'y', 'y')
@@ -72,6 +72,7 @@ describe('deliver with a batch', () => {
     expect(sent()).toEqual(['0 a,x,y', '0 b,y,y', '1010 y,y,y'])
     const last = Array<string>(3).fill('Delivered y')
     expect(tags()).toEqual(['Delivered a', 'Rejected x', 'Delivered b', ...last])
+    expect(events.some(({ _tag }) => _tag === 'Defect')).toBe(false)
   })
 
   it('holds back only the item of a PartlyFailed whose receiver asked for a pause', () => {
@@ -96,20 +97,20 @@ describe('deliver with a batch', () => {
     expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c'])
   })
 
-  it('gives a batch of retries the earliest deadline of its items', async () => {
+  it('gives a batch of retries the earliest deadline of its items, and the longest delay', async () => {
     const outbox = memoryOutbox<string>()
     const now = virtualClock().now()
     await outbox.enqueue(['a', 'late', 'b', 'c'])
-    const progress = { attempts: 1, lastFailure: retryable('busy') }
+    const progress = (at: number) => ({ attempts: at === 2 ? 2 : 1, lastFailure: retryable('busy') })
     const started = [now - 200, now - 10_000, now - 300, now - 100]
     const leased = await outbox.lease(0, { count: 4, retries: 0 })
-    const tried = leased.map((entry, at) => ({ ...entry, firstAttemptAt: started[at], progress }))
+    const tried = leased.map((each, at) => ({ ...each, firstAttemptAt: started[at], progress: progress(at) }))
     await outbox.nack(tried.map((entry) => ({ entry, due: 0 })))
     const retry = both(exponential(), deadline(10_000))
-    const { clock, sink, sent, tags } = play({ outbox, retry, batch: { maxCount: 4 } })
-    clock.tick(1)
-    expect([sent(), tags()]).toEqual([['0 a,b,c'], ['Expired late']])
-    expect(sink.calls[0]?.attempt).toMatchObject({ number: 2, until: now - 300 + 10_000 })
+    const { clock, sink, sent, tags } = play({ outbox, retry, batch: { maxCount: 4 } }, () => busy)
+    clock.tick(4_015)
+    expect([sent(), tags()]).toEqual([['0 a,b,c', '4010 a,b,c'], ['Expired late']])
+    expect(sink.calls[0]?.attempt).toMatchObject({ number: 3, until: now - 300 + 10_000 })
   })
 
   it('refuses an item whose size is no number from 0', () => {
