@@ -234,7 +234,7 @@ export const deliveries = <A, D>(
   const all: Deliveries<A, D> = { own, settle, fail, finish }
 
   return {
-    /** Starts a delivery. Throws before it starts if no item can be made. */
+    /** Starts a delivery. */
     start: (entries: ReadonlyArray<Entry<A>>, closedBy: ClosedBy): void => {
       const startedAt = at.now
       const delivery = new Delivery(all, entries, toItem(entries, closedBy), startedAt)

@@ -39,11 +39,6 @@ export class Held<A> implements Line {
     this.entries.push(entry)
   }
 
-  /** Puts entries before all others. */
-  putBack(first: ReadonlyArray<Entry<A>>): void {
-    for (const entry of [...first, ...this.drain()]) this.push(entry)
-  }
-
   /** Removes the oldest, unless it is larger than `maxBytes`. */
   shift(maxBytes = Infinity): Entry<A> | undefined {
     const oldest = this.entries.peek()
@@ -165,13 +160,12 @@ export const leases = <A>(
         else if (entry.progress === undefined && !isRetries) at.fresh.push(entry)
         else at.retries.push(entry)
       }
-      const isAll = found.length >= asked.count
       // A store may lease some of the due entries. After all retries asked for, only retries may be left.
       const isPart = found.length > 0 && (isBatch || at.retries.count - before < asked.retries)
-      if (isRetries) at.mayLeaseRetries ||= isPart || isAll
+      if (isRetries) at.mayLeaseRetries ||= isPart
       else {
-        at.mayLease ||= isPart || isAll
-        if (isAll || (isBatch && isPart && at.nextDue() <= at.now)) at.unleased = UNKNOWN
+        at.mayLease ||= isPart
+        if (isBatch && isPart && at.nextDue() <= at.now) at.unleased = UNKNOWN
       }
       return strangers
     },

@@ -17,7 +17,7 @@ const MAX_LEASE = 1_000
  * key has ended. While that one is retried its key waits, and other keys pass.
  *
  * What waits behind an entry is held in memory, at most `maxBehind` entries; then only retries are leased,
- * whatever their key. Of an outbox that several processes share, the order holds within each of them.
+ * whatever their key. Of a shared outbox the order holds within each process. It is not for batches.
  *
  * @param keyOf the key of an item, compared as in a `Map`; an item with the key undefined has no order
  * @param failed receives what `keyOf` throws; its item has no order then
@@ -85,25 +85,25 @@ export const ordered = <A>(
     ready.push(next)
   }
 
-  const isFull = (): boolean => lines.size > 0 && behind >= maxBehind
+  const isFull = (): boolean => behind >= maxBehind
 
-  const lease: Outbox<A>['lease'] = (now, { count, retries, retriesOnly = false }) => {
+  const lease: Outbox<A>['lease'] = (now, { count, retries }) => {
     if (!isRestored) restore()
     const leased: Array<Entry<A>> = []
-    const missing = (): number => count - leased.length - (retriesOnly ? 0 : ready.size())
+    const missing = (): number => count - leased.length - ready.size()
 
     /** Asks the outbox, and again: a lease may bring only entries that belong behind others. */
     const leaseMore = (): Awaitable<ReadonlyArray<Entry<A>>> => {
       const maxRetries = Math.max(0, Math.min(count, retries) - leased.length)
-      const noNew = retriesOnly || missing() <= 0 || isFull()
+      const noNew = missing() <= 0 || isFull()
       const maxNew = noNew ? 0 : Math.min(MAX_LEASE, missing() + maxBehind - behind)
       const limits = { count: Math.max(maxNew, maxRetries), retries: maxRetries, retriesOnly: noNew }
       const use = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
         for (const entry of entries.filter(isFirst))
-          if (entry.progress === undefined && !retriesOnly) ready.push(entry)
+          if (entry.progress === undefined) ready.push(entry)
           else leased.push(entry)
         if (limits.count > 0 && entries.length === limits.count && missing() > 0) return leaseMore()
-        return retriesOnly ? leased : [...leased, ...ready.drain(count - leased.length)]
+        return [...leased, ...ready.drain(count - leased.length)]
       }
       const answer = limits.count > 0 ? outbox.lease(now, limits) : []
       return isPromiseLike(answer) ? answer.then(use) : use(answer)
@@ -139,8 +139,7 @@ export const ordered = <A>(
       for (const { entry } of list) leave(entry)
       return answer
     },
-    nextDue: (retriesOnly = false) =>
-      ready.size() > 0 && !retriesOnly ? 0 : outbox.nextDue(retriesOnly || isFull()),
+    nextDue: () => (ready.size() > 0 ? 0 : outbox.nextDue(isFull())),
     takeRemaining: () => whenDone(outbox.takeRemaining(), withHeld),
     dead: outbox.dead,
     stats: () => outbox.stats(),

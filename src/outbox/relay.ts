@@ -120,18 +120,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     return late !== undefined
   }
   const startNext = ({ from, count, bytes, closedBy }: Start): void => {
-    const line = at[from]
-    const entries = line.next(count, bytes, hasEnded)
+    const entries = at[from].next(count, bytes, hasEnded)
     at.lastStart = at.now
-    if (entries.length === 0) return
-    try {
-      sending.start(entries, closedBy)
-    } catch (error) {
-      // Something of the host stops a batch from being put together: that costs it a second.
-      book.defectIn('batch')(error)
-      line.putBack(entries)
-      at.heldUntil = at.now + STORE_RETRY_DELAY
-    }
+    if (entries.length > 0) sending.start(entries, closedBy)
   }
 
   const hold = (found: ReadonlyArray<Entry<A>>): void => {

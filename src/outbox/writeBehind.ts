@@ -45,7 +45,6 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   let arrived = 0
   /** Set while the store fails. */
   let pause: Cancel | undefined
-  let isClosed = false
   /** Whether the store keeps all that came. */
   let isKept = true
 
@@ -75,8 +74,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     void storeAll()
   }
 
-  const isOver = (): boolean => isClosed
-  const mayStore = (): boolean => arriving.size() > 0 && pause === undefined && !isClosed && work().isOpen()
+  const mayStore = (): boolean => arriving.size() > 0 && pause === undefined && work().isOpen()
 
   /** Stores the items that arrive, one list after the other. Never rejects. */
   const storeAll = async (): Promise<void> => {
@@ -89,7 +87,6 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       } catch (error) {
         failed(error)
       }
-      if (isOver()) return
       const refused: Array<Entry<A>> = []
       for (const [index, entry] of storing.entries()) {
         if (early.has(entry)) continue
@@ -183,17 +180,14 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     nack: (list) => split(list, (stored) => store.nack(stored), waitAgain),
     ack: (list) => split(list, (stored) => store.ack(stored), leave),
     takeRemaining: () => {
-      isClosed = true
       pause?.()
       const parked = retries.drain()
       for (const { id } of parked) lent.delete(id)
-      const held = [...parked, ...storing.filter((entry) => !early.has(entry)), ...arriving.drain()]
+      const held = [...parked, ...arriving.drain()]
       const mine = new Set(held.map(({ item }) => item))
-      storing = []
-      early.clear()
       bytes = 0
       isKept &&= held.length === 0
-      // Items that were being stored may be in the store.
+      // Items whose call failed may be in the store.
       return whenDone(store.takeRemaining(), (all) => [...held, ...all.filter(({ item }) => !mine.has(item))])
     },
     nextDue: (retriesOnly = false) => {

@@ -50,18 +50,21 @@ describe('deliver with a batch', () => {
   })
 
   it('sends the rest at the end of the source, and completes after it', () => {
-    const { clock, give, input, sent, isOver } = play({ batch: { maxDelay: Infinity } })
-    give('a', 'b')
+    const batch = { maxDelay: Infinity, maxBytes: 2, sizeOf: () => 1 }
+    const { clock, give, input, sent, isOver } = play({ batch, maxInFlight: 3 })
+    give('a')
     clock.tick(5_000)
     expect(sent()).toEqual([])
+    give('b', 'c', 'd', 'e')
     input.complete()
-    expect([sent(), isOver()]).toEqual([['5000 a,b'], false])
+    clock.tick(20)
+    expect([sent(), isOver()]).toEqual([['5000 a,b', '5010 c,d', '5020 e'], false])
     clock.tick(10)
     expect(isOver()).toBe(true)
   })
 
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
-    const { clock, give, sent, tags } = play({}, (items, number) =>
+    const { clock, give, sent, tags, events } = play({}, (items, number) =>
       number === 1 ? left(partlyFailed(items.map((id) => (id === 'x' ? no : id === 'y' ? busy : yes)))) : yes,
     )
     give('a', 'x', 'y', 'b', 'y', 'y')
@@ -69,6 +72,7 @@ describe('deliver with a batch', () => {
     expect(sent()).toEqual(['0 a,x,y', '0 b,y,y', '1010 y,y,y'])
     const last = Array<string>(3).fill('Delivered y')
     expect(tags()).toEqual(['Delivered a', 'Rejected x', 'Delivered b', ...last])
+    expect(events.some(({ _tag }) => _tag === 'Defect')).toBe(false)
   })
 
   it('holds back only the item of a PartlyFailed whose receiver asked for a pause', () => {
@@ -93,19 +97,20 @@ describe('deliver with a batch', () => {
     expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c'])
   })
 
-  it('gives a batch of retries the earliest deadline of its items', async () => {
+  it('gives a batch of retries the earliest deadline of its items, and the longest delay', async () => {
     const outbox = memoryOutbox<string>()
     const now = virtualClock().now()
-    await outbox.enqueue(['a', 'b', 'c'])
-    const progress = { attempts: 1, lastFailure: retryable('busy') }
-    const started = [now - 200, now - 300, now - 100]
-    const leased = await outbox.lease(0, { count: 3, retries: 0 })
-    const tried = leased.map((entry, at) => ({ ...entry, firstAttemptAt: started[at], progress }))
+    await outbox.enqueue(['a', 'late', 'b', 'c'])
+    const progress = (at: number) => ({ attempts: at === 2 ? 2 : 1, lastFailure: retryable('busy') })
+    const started = [now - 200, now - 10_000, now - 300, now - 100]
+    const leased = await outbox.lease(0, { count: 4, retries: 0 })
+    const tried = leased.map((each, at) => ({ ...each, firstAttemptAt: started[at], progress: progress(at) }))
     await outbox.nack(tried.map((entry) => ({ entry, due: 0 })))
-    const { clock, sink, sent } = play({ outbox, retry: both(exponential(), deadline(10_000)) })
-    clock.tick(1)
-    expect(sent()).toEqual(['0 a,b,c'])
-    expect(sink.calls[0]?.attempt).toMatchObject({ number: 2, until: now - 300 + 10_000 })
+    const retry = both(exponential(), deadline(10_000))
+    const { clock, sink, sent, tags } = play({ outbox, retry, batch: { maxCount: 4 } }, () => busy)
+    clock.tick(4_015)
+    expect([sent(), tags()]).toEqual([['0 a,b,c', '4010 a,b,c'], ['Expired late']])
+    expect(sink.calls[0]?.attempt).toMatchObject({ number: 3, until: now - 300 + 10_000 })
   })
 
   it('refuses an item whose size is no number from 0', () => {
@@ -144,13 +149,13 @@ it('several bulk sinks are asked again with one list, whatever each item was tol
   }
   const busyOnce = (item: string, number: number) =>
     number === 1 ? left(retryable('busy', { detail: item })) : yes
-  const both = toAll([bulk('0', () => yes), bulk('1', busyOnce)])
+  const both = toAll([bulk('0', (item, n) => (item < 'c' ? yes : busyOnce(item, n))), bulk('1', busyOnce)])
   const retry = exponential()
   from(['a', 'b', 'c'].map((item) => right(item)))
     .pipe(deliver(both, { clock, random: () => 0, batch: { maxCount: 3 }, retry }))
     .subscribe()
   clock.tick(100_000)
-  expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b,c'])
+  expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b', '0 c', '1 c'])
 })
 
 const verdicts = fc.constantFrom<'yes' | 'no' | 'busy'>('yes', 'no', 'busy')

@@ -15,7 +15,6 @@ import { throwing } from '../support/check.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
-const nothing = () => Promise.resolve()
 
 type Clock = ReturnType<typeof virtualClock>
 
@@ -63,12 +62,7 @@ describe('a store that takes a second to save a result', () => {
     (latency: number): NonNullable<Setup['store']> =>
     (outbox, clock) => {
       const later = (write: () => unknown): Promise<void> =>
-        new Promise((resolve) => {
-          clock.schedule(latency, () => {
-            write()
-            resolve()
-          })
-        })
+        new Promise((resolve) => clock.schedule(latency, () => resolve(void write())))
       return {
         ...outbox,
         ack: (list) => later(() => outbox.ack(list)),
@@ -77,10 +71,11 @@ describe('a store that takes a second to save a result', () => {
     }
 
   it('does not delay the next delivery, but outcomes are reported when they are saved', async () => {
-    const { clock, log, offer } = setUp({ inFlight: 1, store: saving(1_000) })
-    await offer('a', 'b', 'c')
-    await clock.advance(1_025)
-    expect(log).toEqual(['0 start a', '10 start b', '20 start c', '1010 end a', '1020 end b'])
+    const { clock, log, offer } = setUp({ inFlight: 2, store: saving(1_000) })
+    await offer('a')
+    clock.schedule(5, () => void offer('b', 'c'))
+    await clock.advance(1_015)
+    expect(log).toEqual(['0 start a', '5 start b', '10 start c', '1010 end a', '1015 end b'])
   })
 
   it('does not delay the next delivery of the same key', async () => {
@@ -214,17 +209,19 @@ describe('a store that hands out a part of what is due', () => {
     expect([count('start'), asked.filter((found) => found > 0)]).toEqual([8, [3, 3, 2]])
   })
 
-  it('is asked again at once for the rest of a batch', async () => {
+  it('is asked again at once for the rest of a batch, and later for a retry that it did not give', async () => {
     const clock = virtualClock()
     const memory = memoryOutbox<string>()
     void memory.enqueue(items('item', 7))
     const lease: Outbox<string>['lease'] = (now, limits) =>
       memory.lease(now, { ...limits, count: Math.min(3, limits.count) })
+    let early = 20
+    const nextDue = (only = false) => (early-- > 0 && clock.monotonic() < 1 ? 0 : memory.nextDue(only))
     const sink = scriptedSink<ReadonlyArray<string>>({ clock, reply: () => ({ verdict: yes }) })
-    const outbox = { ...memory, lease }
+    const outbox = { ...memory, lease, nextDue }
     NEVER.pipe(deliver(sink, { batch: { maxCount: 6 }, maxInFlight: 6, clock, outbox })).subscribe()
-    await clock.advance(1)
-    expect(sink.calls.map(({ item }) => item.length)).toEqual([6])
+    await clock.advance(1_001)
+    expect(sink.calls.map(({ item, startedAt }) => [startedAt, item.length])).toEqual([[1_000, 6]])
   })
 })
 
@@ -270,9 +267,7 @@ describe('a store that fails', () => {
         ...outbox,
         [operation]: (...args: never[]) => {
           if (left-- <= 0) return (outbox[operation] as (...same: never[]) => unknown)(...args)
-          const error = new Error('disk full')
-          if (how === 'throws') throw error
-          return Promise.reject(error)
+          return how === 'throws' ? throwing('disk full')() : Promise.reject(new Error('disk full'))
         },
       }
     }
@@ -319,13 +314,18 @@ describe('a store that fails', () => {
     expect(await Promise.race([idle, Promise.resolve('waits')])).toBe(true)
   })
 
-  it('that never recovers hands back what it could not save, at an abort', async () => {
-    const { clock, offer, work } = setUp({ store: failing('nack', Infinity, 'rejects') })
-    await offer('busy')
-    await clock.advance(500)
-    expect(await aborted(work)).toEqual(['busy'])
-    expect(work.totals()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
-    expect(clock.pending()).toBe(0)
+  it('that never recovers hands back what it could not save, at an abort, unless it keeps it', async () => {
+    for (const operation of ['nack', 'ack'] as const) {
+      const keeps = operation === 'ack'
+      const durable = keeps && { keeps: () => true, takeRemaining: () => [] }
+      const fails = failing(operation, Infinity, 'rejects')
+      const { clock, offer, work } = setUp({ store: (...given) => ({ ...fails(...given), ...durable }) })
+      await offer(keeps ? 'a' : 'busy')
+      await clock.advance(500)
+      expect(await aborted(work)).toEqual(keeps ? [] : ['busy'])
+      const totals = { accepted: 1, abandoned: keeps ? 0 : 1, waiting: keeps ? 1 : 0 }
+      expect([work.totals(), clock.pending()]).toMatchObject([totals, 0])
+    }
   })
 })
 
@@ -352,29 +352,28 @@ it('a flush waits for what was accepted before it, also beside a redrive', async
   expect([log.at(-1), isFlushed()]).toEqual(['10 end dead', false])
 })
 
-describe('an item that waits in a full queue of its URL', () =>
-  it('has not started: no attempt counts, and the deadline does not', async () => {
-    const clock = virtualClock()
-    const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: yes, after: 10_000 }) })
-    const ended: string[] = []
-    const waits: number[] = []
-    const work = relay<string>({
-      sink: firstSuccess([withConcurrency({ concurrency: 1 })(slow)]),
-      outbox: memoryOutbox<string>(),
-      retry: both(exponential(), deadline(25_000)),
-      clock,
-      random: () => 0,
-      shape: one(10),
-      onEvent: (event) => {
-        if (event._tag === 'Waiting') waits.push(event.attempts)
-      },
-      ended: (outcome) => ended.push(`${outcome._tag} ${String(outcome.attempts)}`),
-    })
-    for (const item of ['a', 'b', 'c', 'd', 'e', 'f']) void work.offer(item)
-    await clock.advance(200_000)
-    expect([ended, new Set(waits)]).toEqual([Array.from({ length: 6 }, () => 'Delivered 1'), new Set([0])])
-    expect(clock.pending()).toBe(0)
-  }))
+it('an item that waits in a full queue of its URL has not started: no attempt counts, nor its deadline', async () => {
+  const clock = virtualClock()
+  const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: yes, after: 10_000 }) })
+  const ended: string[] = []
+  const waits: number[] = []
+  const work = relay<string>({
+    sink: firstSuccess([withConcurrency({ concurrency: 1 })(slow)]),
+    outbox: memoryOutbox<string>(),
+    retry: both(exponential(), deadline(25_000)),
+    clock,
+    random: () => 0,
+    shape: one(10),
+    onEvent: (event) => {
+      if (event._tag === 'Waiting') waits.push(event.attempts)
+    },
+    ended: (outcome) => ended.push(`${outcome._tag} ${String(outcome.attempts)}`),
+  })
+  for (const item of ['a', 'b', 'c', 'd', 'e', 'f']) void work.offer(item)
+  await clock.advance(200_000)
+  expect([ended, new Set(waits)]).toEqual([Array.from({ length: 6 }, () => 'Delivered 1'), new Set([0])])
+  expect(clock.pending()).toBe(0)
+})
 
 describe('an abort cancels', () => {
   const over = (sink: Sink<string>, clock: Clock, ended?: () => void) =>
@@ -404,7 +403,7 @@ describe('an abort cancels', () => {
         cancelled++
         throw new Error('no')
       })
-    const work = over({ name: 's', deliver, close: nothing }, virtualClock())
+    const work = over({ name: 's', deliver, close: async () => undefined }, virtualClock())
     await work.offer('a')
     await work.offer('b')
     expect([await aborted(work), cancelled]).toEqual([['a', 'b'], 2])

@@ -31,9 +31,9 @@ const due = (at: number) => ({ nextDue: () => at })
 const retryDue = (at: number) => ({ nextDue: () => at, nextRetry: () => at })
 const never = { do: 'wait', until: Infinity }
 const wait = (until: number) => ({ do: 'wait', until })
-const lease = (count: number, retries: number, more = {}) => ({
+const lease = (count: number, retries: number, and = {}) => ({
   do: 'lease',
-  limits: { count, retries, ...more },
+  limits: { count, retries, ...and },
 })
 
 describe('a take of single entries', () => {
@@ -67,7 +67,7 @@ describe('a take of batches', () => {
   const both = batchOf({ ...bounds, concurrency: 2 })
   const start = (from: string, closedBy: string) => ({ do: 'start', from, count: 5, bytes: 100, closedBy })
   const theirs = { ...retryDue(NOW + 7), fresh: line(5), orderedUntil: NOW }
-  const few = { ...due(0), fresh: line(2), unleased: line(3) }
+  const few = { ...due(NOW), fresh: line(2), unleased: line(3) }
   it.each<[string, Partial<Moment>, object]>([
     ['waits for the end of a delivery', { fresh: line(5), running: 1 }, never],
     ['waits while retries are being put back', { fresh: line(5), nacking: 1 }, never],
@@ -79,7 +79,7 @@ describe('a take of batches', () => {
     ['starts nothing new while a retry waits', { ...retryDue(NOW + 7), fresh: line(5) }, wait(NOW + 7)],
     ['starts new entries while one of others does', theirs, start('fresh', 'count')],
     ['closes a batch by count', { fresh: line(5) }, start('fresh', 'count')],
-    ['closes a batch by bytes', { fresh: line(2, 100) }, start('fresh', 'bytes')],
+    ['closes a batch by bytes', { ...few, fresh: line(2, 100) }, start('fresh', 'bytes')],
     ['closes a batch by the flush', { fresh: line(1), flushing: 'flush' }, start('fresh', 'flush')],
     ['closes a batch at the end', { fresh: line(1), flushing: 'end' }, start('fresh', 'end')],
     ['closes a batch by the delay', { fresh: line(1), lastStart: NOW - 60 }, start('fresh', 'delay')],
@@ -89,7 +89,7 @@ describe('a take of batches', () => {
     ['waits if the store cannot', { ...due(0), fresh: line(2), unleased: line(2) }, wait(NOW + 60)],
     ['does not count entries that are not due', { fresh: line(2), unleased: line(3) }, wait(NOW + 60)],
     ['starts the held entries if the store gave less', { ...few, mayLease: false }, start('fresh', 'count')],
-    ['waits a second if it gave none', { ...due(0), unleased: line(5), mayLease: false }, wait(SECOND)],
+    ['waits a second if it gave none', { ...due(0), unleased: line(1, 100), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
   ])('%s', (_, changes, next) => expect(take(moment(changes))).toEqual(next))
 

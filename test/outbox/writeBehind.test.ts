@@ -124,11 +124,13 @@ describe('while the store fails', () => {
   it('retries from memory, and keeps the order when the store works again', async () => {
     let isFailing = true
     const outbox = failing(() => isFailing)
-    const world = open({ outbox, size: 2 }, (_batch, number) => ({ verdict: number < 3 ? busy : yes }))
+    const world = open({ outbox, size: 3 }, (_batch, number) => ({ verdict: number < 3 ? busy : yes }))
     track(world, 'a', 'b')
+    void world.client.flush()
     await world.clock.advance(500)
-    isFailing = false
     track(world, 'c')
+    await world.clock.advance(1_000)
+    isFailing = false
     await world.clock.advance(60_000)
     expect(world.requests()).toEqual(['0 a,b', '1000 a,b', '3000 a,b', '8000 c', '9000 c', '11000 c'])
   })
