@@ -80,11 +80,12 @@ it('throws what work throws, and does not run it again', () => {
   expect([action.closed, clock.pending()]).toEqual([true, 0])
 })
 
-it('nextTurn runs after the promise jobs of this turn, in order, and not when cancelled', async () => {
+const soon = (task: () => void) => systemClock.schedule(1, task)
+it.each([nextTurn, soon])('%o runs in a later turn, in order, and not when cancelled', async (later) => {
   const log: string[] = []
-  nextTurn(() => log.push('first'))
-  const cancel = nextTurn(() => log.push('cancelled'))
-  const done = new Promise<void>((resolve) => nextTurn(resolve)).then(() => log.push('second'))
+  later(() => log.push('first'))
+  const cancel = later(() => log.push('cancelled'))
+  const done = new Promise<void>((resolve) => later(resolve)).then(() => log.push('second'))
   cancel()
   cancel()
   log.push('now')

@@ -2,8 +2,7 @@ import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { readFile } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { describe, expect, it, test, vi } from 'vitest'
-import { systemClock } from '../../src/core/clock.ts'
+import { describe, expect, it, vi } from 'vitest'
 import { seededRandom, virtualClock } from '../../src/testing/index.ts'
 import { forAll } from '../support/check.ts'
 
@@ -114,15 +113,6 @@ describe('ties', () => {
   it('come in every order', () => {
     expect(new Set(Array.from({ length: 200 }, (_, seed) => order(seed, [5, 5, 5]).join(''))).size).toBe(6)
   })
-})
-
-test('the system clock never runs a task within schedule, and not when cancelled', async () => {
-  const log: string[] = []
-  systemClock.schedule(1, () => log.push('cancelled'))()
-  const done = new Promise<unknown>((resolve) => systemClock.schedule(1, () => resolve(log.push('ran'))))
-  log.push('scheduled')
-  await done
-  expect(log).toEqual(['scheduled', 'ran'])
 })
 
 it('keeps the async context of the code that schedules, as timers of Node do', async () => {
