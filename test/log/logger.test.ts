@@ -11,6 +11,7 @@ import { forAll } from '../support/check.ts'
 const A = 'https://a.example'
 const B = 'https://b.example'
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
+const abandoned = Outcome.abandoned('a', 2, timeout)
 const certificate = refused('certificate', { detail: 'self-signed' })
 const unavailable = retryable('status', { status: 503 })
 
@@ -106,9 +107,15 @@ describe('toLogger', () => {
       ['propertes', 'evnt'].map((key) => ({ _tag: 'UnknownKeys', at: 0, from: 'test', keys: [key] })),
       ['warn unknown keys left out: propertes'],
     ],
-  ])('logs %s', (_, events, expected, quiet = 60_000) => {
+    [
+      'in one line what a close abandons',
+      Array<LogEvent>(5_000).fill({ _tag: 'Ended', at: 0, from: 'test', outcome: abandoned }),
+      ['warn abandoned after 2 attempts, last: timeout, no verdict within 5000 ms (and 4999 more)'],
+    ],
+  ])('logs %s', async (_, events, expected, quiet = 60_000) => {
     const { lines, onEvent } = logged({ quiet })
     events.forEach(onEvent)
+    await Promise.resolve()
     expect(lines).toEqual(expected)
   })
 
@@ -132,15 +139,6 @@ describe('toLogger', () => {
     ]
     const later = first.map((line) => `${line} (and 59 more since the last line like this)`)
     expect(lines).toEqual([...first, ...later, ...later])
-  })
-
-  it('logs in one line what a close abandons', async () => {
-    const { lines, onEvent } = logged()
-    const outcome = Outcome.abandoned('item', 2, undefined)
-    for (let i = 0; i < 5_000; i++) onEvent({ _tag: 'Ended', at: 0, from: 'test', outcome })
-    expect(lines).toEqual([])
-    await Promise.resolve()
-    expect(lines).toEqual(['warn abandoned after 2 attempts (and 4999 more)'])
   })
 
   it('logs no data from outside', () => {

@@ -34,17 +34,12 @@ describe('RetryPolicy', () => {
   })
 })
 
-describe('deadlineOf', () => {
-  it('is the nearest deadline, however deep it stands', () => {
-    expect(deadlineOf(standard)).toBe(14_400_000)
-    const deep = fullJitter(capDelay(5)(both(exponential(), deadline(7_000))))
-    expect(deadlineOf(both(both(deadline(8_000), limitRetries(3)), deep))).toBe(7_000)
-  })
-
-  it('is Infinity when there is none', () => {
-    expect(deadlineOf(always)).toBe(Infinity)
-    expect(deadlineOf(both(exponential(), limitRetries(1)))).toBe(Infinity)
-  })
+it('deadlineOf is the nearest deadline, however deep it stands, and Infinity without one', () => {
+  expect(deadlineOf(standard)).toBe(14_400_000)
+  const deep = fullJitter(capDelay(5)(both(exponential(), deadline(7_000))))
+  expect(deadlineOf(both(both(deadline(8_000), limitRetries(3)), deep))).toBe(7_000)
+  for (const policy of [always, both(exponential(), limitRetries(1))])
+    expect(deadlineOf(policy)).toBe(Infinity)
 })
 
 it('isRetryPolicy looks at every part', () => {
