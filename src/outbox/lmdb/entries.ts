@@ -26,7 +26,7 @@ interface Leased {
   /** Its ack or nack is being written. */
   settling: Promise<void> | undefined
   /** Its change was written after it was reported as failed. It ends when the change is repeated. */
-  end?: () => void
+  end: (() => void) | undefined
 }
 
 /** An entry that was never put back. */
@@ -86,7 +86,7 @@ export const storedEntries = <A>(
     fullIn(item, waiting, bytes + size, bounds)
 
   const lease = (number: number, retryKey: RetryKey | undefined, size: number): Leased => {
-    const place = { number, retryKey, size, settling: undefined }
+    const place = { number, retryKey, size, settling: undefined, end: undefined }
     leased.set(number, place)
     return place
   }
@@ -200,8 +200,11 @@ export const storedEntries = <A>(
     const writes = new Set<Promise<void>>()
     for (const asked of list) {
       const place = leased.get(Number(asked.entry.id))
-      if (place?.end) place.end()
-      if (place === undefined || place.end) continue
+      if (place === undefined) continue
+      if (place.end !== undefined) {
+        place.end()
+        continue
+      }
       if (place.settling === undefined) moves.push({ place, asked })
       else writes.add(place.settling)
       place.settling ??= IN_LIST
@@ -212,9 +215,10 @@ export const storedEntries = <A>(
         const changes = moves.map(({ place, asked }) => change(place, asked))
         const keys = changes.map((write) => write(counters, removed))
         return () => {
-          for (const [at, { place }] of moves.entries())
+          moves.forEach(({ place }, at) => {
             if (isFailed) place.end = () => end(place, keys[at])
             else end(place, keys[at])
+          })
         }
       })
       const settling = written.catch((error: unknown) => {
