@@ -154,7 +154,9 @@ export const timeLimit = <T extends Timed<T>>(clock: Clock, limit: number, expir
   const calls = linkedList<T>()
   let disarm: Cancel | undefined
   let isCatchingUp = false
-  const lateness = ({ start }: T): number => clock.monotonic() - start - limit
+  /** Calls that were due by then are judged: answers to later ones may still be unread. */
+  let judgedTo = 0
+  const lateness = ({ start }: T, at = clock.monotonic()): number => at - start - limit
 
   const arm = (): void => {
     const oldest = calls.oldest()
@@ -164,8 +166,10 @@ export const timeLimit = <T extends Timed<T>>(clock: Clock, limit: number, expir
     let oldest = calls.oldest()
     const late = oldest === undefined ? 0 : lateness(oldest)
     isCatchingUp = !isCatchingUp && late > 0
+    if (isCatchingUp || late <= 0) judgedTo = clock.monotonic()
     disarm = isCatchingUp ? oldest?.clock.schedule(late < 50 ? 10 : 250, judge) : undefined
-    for (; !isCatchingUp && oldest && lateness(oldest) >= 0; oldest = calls.oldest()) expire(oldest)
+    if (!isCatchingUp)
+      for (; oldest && lateness(oldest, judgedTo) >= 0; oldest = calls.oldest()) expire(oldest)
     arm()
   }
 

@@ -379,9 +379,10 @@ export const isError = (error: unknown): error is Error =>
   error instanceof Error || /^\[object (Error|DOMException)\]$/.test(Object.prototype.toString.call(error))
 
 /** The name of an error, or the type of another value. Neither quotes an item. */
-export const nameOf = (error: unknown): string => (isError(error) ? error.name : typeof error)
+export const nameOf = (error: unknown): string =>
+  valueOr('Error', () => (isError(error) ? error.name : typeof error))
 
-const errorText = (error: unknown): string => {
+const errorText = (error: unknown): unknown => {
   if (!isError(error)) return String(error)
   const own = error.message === '' ? error.name : error.message
   return isError(error.cause) && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
@@ -389,10 +390,10 @@ const errorText = (error: unknown): string => {
 
 /** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
 export const messageOf = (error: unknown): string => {
-  const text = valueOr('an error that cannot be read', () => errorText(error))
+  const text = valueOr('an error that cannot be read', () => String(errorText(error)))
   return text.length > MAX_MESSAGE ? `${flat(text.slice(0, MAX_MESSAGE))}…` : text
 }
 
 /** The code of a system error, or of an object in its place; empty if it has none. */
 export const codeOf = (error: unknown): string =>
-  isRecord(error) && typeof error['code'] === 'string' ? error['code'] : ''
+  valueOr('', () => (isRecord(error) && typeof error['code'] === 'string' ? error['code'] : ''))

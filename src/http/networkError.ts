@@ -1,4 +1,4 @@
-import { codeOf, refused, retryable, type Refused, type Retryable } from '../core/failure.ts'
+import { codeOf, nameOf, refused, retryable, type Refused, type Retryable } from '../core/failure.ts'
 
 const BLOCKED = 'HEADRACE_BLOCKED_ADDRESS'
 const NOT_CONNECTED = 'HEADRACE_CONNECT_TIMEOUT'
@@ -84,7 +84,8 @@ const meanings = new Map<string, Refused | Retryable>()
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
   // A proxy that wants a password has the code of a request that cannot be written.
-  const given = error.message.startsWith('Proxy Auth') ? 'UND_ERR_ABORTED' : codeOf(error) || error.name
+  const name = /^\w{1,60}$/.exec(nameOf(error))?.[0] ?? 'Error'
+  const given = error.message.startsWith('Proxy Auth') ? 'UND_ERR_ABORTED' : codeOf(error) || name
   const code = error.name === 'HTTPParserError' || given.startsWith(NOT_HTTP) ? NOT_HTTP : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`

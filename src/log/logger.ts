@@ -45,6 +45,8 @@ type Failing = Record<'failures' | 'lastLine' | 'lastFailure', number> & { reado
 /** Sinks, and places of defects, that are remembered: the URLs of a part may come and go for ever. */
 const MAX_FAILING = 1_000
 
+type Level = 'info' | 'warn' | 'error'
+
 const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) })
 
 /**
@@ -74,35 +76,35 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   // The wall clock may step back, so only the distance counts.
   const isQuietSince = (lastLine: number, now: number): boolean => Math.abs(now - lastLine) >= quiet
 
-  const write = (level: 'info' | 'warn' | 'error', message: string, fields: LogFields): void => {
+  const write = (level: Level, message: string, fields: LogFields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
     const call = (): unknown => logger[level](oneLine(`headrace: ${message}`), fields)
     void Promise.resolve(call()).catch(constVoid)
   }
 
   /** Writes a line now and then, with the count of those that were withheld. */
-  const writeSometimes = (level: 'warn' | 'error', key: string, event: LogEvent, fields: LogFields): void => {
+  const writeSometimes = (level: Level, key: string, event: LogEvent, fields: LogFields, count = 1): void => {
     const before = withheld.get(key)
     if (before !== undefined && !isQuietSince(before.lastLine, event.at)) {
-      before.count++
+      before.count += count
       return
     }
-    const more = before?.count ?? 0
+    const more = (before?.count ?? 0) + count - 1
     if (before === undefined && withheld.size >= MAX_FAILING) withheld.clear()
     withheld.set(key, { count: 0, lastLine: event.at })
-    const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
+    const since = before === undefined ? '' : ' since the last line like this'
+    const suffix = more === 0 ? '' : ` (and ${String(more)} more${since})`
     write(level, logLine(event) + suffix, { ...fields, more })
   }
 
   let abandoned = 0
-  /** Writes one line for the items that are abandoned together, at a close: none follows with a count. */
+  /** Counts the items that are abandoned together, at a close: no line follows with their count. */
   const abandon = (event: LogEvent): void => {
     if (abandoned++ > 0) return
     const writeAll = (): void => {
-      const more = abandoned - 1
+      const count = abandoned
       abandoned = 0
-      const suffix = more === 0 ? '' : ` (and ${String(more)} more)`
-      write('warn', logLine(event) + suffix, { outcome: 'Abandoned', more })
+      writeSometimes('warn', `Abandoned ${event.from}`, event, { outcome: 'Abandoned' }, count)
     }
     void Promise.resolve().then(writeAll).catch(constVoid)
   }

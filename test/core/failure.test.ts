@@ -101,6 +101,7 @@ it.each([
   ['of an error and a cause of another realm', foreign, 'fetch failed: reset'],
   ['a text as it is', 'broken', 'broken'],
   ['nothing at all', undefined, 'undefined'],
+  ['an error whose message is none', Object.assign(new Error('x'), { message: undefined }), 'undefined'],
   ['what cannot be turned into text', Object.create(null), 'an error that cannot be read'],
   ['an error that throws', new Hostile(), 'an error that cannot be read'],
   ['at most 300 characters', new Error('x'.repeat(100_000)), `${'x'.repeat(300)}…`],

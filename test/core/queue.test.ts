@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { queue, serialQueue } from '../../src/core/queue.ts'
 import { same, forAll } from '../support/check.ts'
 
@@ -8,27 +8,25 @@ const count = fc.oneof(fc.nat({ max: 20 }), fc.constantFrom(15, 16, 17, 1_024, 1
 const command = fc.record({ do: fc.constantFrom('push', 'shift', 'shift', 'drain'), count })
 const commands = fc.array(command, { maxLength: 20, size: 'max' })
 
-describe('queue', () => {
-  it('hands out what an array hands out', () =>
-    forAll(commands, (all) => {
-      const real = queue<number | undefined>()
-      const held: Array<number | undefined> = []
-      let pushed = 0
-      for (const each of all) {
-        if (each.do === 'drain') same(real.drain(each.count), held.splice(0, each.count))
-        for (let n = 0; n < each.count; n++) {
-          if (each.do === 'shift') same(real.shift(), held.shift())
-          if (each.do !== 'push') continue
-          const next = pushed++ % 3 === 0 ? undefined : pushed
-          real.push(next)
-          held.push(next)
-        }
-        same([real.size(), real.peek()], [held.length, held[0]])
+it('queue hands out what an array hands out', () =>
+  forAll(commands, (all) => {
+    const real = queue<number | undefined>()
+    const held: Array<number | undefined> = []
+    let pushed = 0
+    for (const each of all) {
+      if (each.do === 'drain') same(real.drain(each.count), held.splice(0, each.count))
+      for (let n = 0; n < each.count; n++) {
+        if (each.do === 'shift') same(real.shift(), held.shift())
+        if (each.do !== 'push') continue
+        const next = pushed++ % 3 === 0 ? undefined : pushed
+        real.push(next)
+        held.push(next)
       }
-      same(real.drain(), held)
-      same([real.size(), real.peek(), real.shift()], [0, undefined, undefined])
-    }))
-})
+      same([real.size(), real.peek()], [held.length, held[0]])
+    }
+    same(real.drain(), held)
+    same([real.size(), real.peek(), real.shift()], [0, undefined, undefined])
+  }))
 
 it('serialQueue runs a task that is added within a task after it', () => {
   const log: string[] = []

@@ -52,28 +52,28 @@ describe('deliver', () => {
     expect(tags(seen)).toBe('NotStored Delivered')
   })
 
-  it.each([
-    ['memory', () => memoryOutbox<string>()],
-    ['a folder', () => lmdbOutbox<string>({ path: newFolder() })],
-  ])('delivers what the host redrives in %s', async (_, open) => {
-    const [outbox, source] = [open(), new Subject<Either<never, string>>()]
-    let answer: Either<Failure, string> = left(refused('status'))
-    const seen = record(
-      source.pipe(
-        deliver(
-          sink('s', async () => answer),
-          { outbox },
+  it.each([() => memoryOutbox<string>(), () => lmdbOutbox<string>({ path: newFolder() })])(
+    'delivers what the host redrives in its outbox: %#',
+    async (open) => {
+      const [outbox, source] = [open(), new Subject<Either<never, string>>()]
+      let answer: Either<Failure, string> = left(refused('status'))
+      const seen = record(
+        source.pipe(
+          deliver(
+            sink('s', async () => answer),
+            { outbox },
+          ),
         ),
-      ),
-    )
-    source.next(right('a'))
-    await until(() => tags(seen) === 'Rejected')
-    answer = right('taken')
-    expect(await outbox.dead.redrive(() => true)).toHaveLength(1)
-    await until(() => tags(seen) === 'Rejected Delivered')
-    source.complete()
-    await outbox.close()
-  })
+      )
+      source.next(right('a'))
+      await until(() => tags(seen) === 'Rejected')
+      answer = right('taken')
+      expect(await outbox.dead.redrive(() => true)).toHaveLength(1)
+      await until(() => tags(seen) === 'Rejected Delivered')
+      source.complete()
+      await outbox.close()
+    },
+  )
 
   it('tries again after the backoff, and says what happened', () => {
     const clock = virtualClock()

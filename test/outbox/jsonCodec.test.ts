@@ -64,23 +64,21 @@ const Order = t.strict({ id: t.string, at: DateFromText })
 type Order = t.TypeOf<typeof Order>
 const order: Order = { id: 'o1', at: new Date(1_700_000_000_000) }
 
-describe('with an io-ts codec', () => {
-  test('a Date comes back as a Date: of the item itself, of a payload, of a batch of each', () => {
-    expect(through(jsonCodec<Order>(Order), order)).toEqual(order)
-    const single: EventPayload<Order> = { id: 'm', items: [order], text: '{}', byteLength: 2 }
-    expect(through(jsonCodec<EventPayload<Order>>(Order), single)).toEqual(single)
-    const many: BatchPayload<Order> = {
-      ...{ id: 'b', items: [order], members: [single], byteLength: 4, closedBy: 'count' },
-      frame: { prefix: '[', suffix: ']' },
-    }
-    expect(through(jsonCodec<BatchPayload<Order>>(Order), many)).toEqual(many)
-    const any: ItemBatch<Order> = { id: 'b', items: [order], byteLength: 1, closedBy: 'end' }
-    expect(through(jsonCodec<ItemBatch<Order>>(Order), any)).toEqual(any)
-    const ofPayloads: ItemBatch<EventPayload<Order>> = { ...any, items: [single] }
-    expect(through(jsonCodec<ItemBatch<EventPayload<Order>>>(Order), ofPayloads)).toEqual(ofPayloads)
-    // A text that is no such item is refused with its path.
-    expect(() => jsonCodec<Order>(Order).fromText('{"id":"o1","at":"soon"}')).toThrow(/at must be a date/)
-  })
+test('with an io-ts codec a Date comes back as a Date: of the item itself, of a payload, of a batch of each', () => {
+  expect(through(jsonCodec<Order>(Order), order)).toEqual(order)
+  const single: EventPayload<Order> = { id: 'm', items: [order], text: '{}', byteLength: 2 }
+  expect(through(jsonCodec<EventPayload<Order>>(Order), single)).toEqual(single)
+  const many: BatchPayload<Order> = {
+    ...{ id: 'b', items: [order], members: [single], byteLength: 4, closedBy: 'count' },
+    frame: { prefix: '[', suffix: ']' },
+  }
+  expect(through(jsonCodec<BatchPayload<Order>>(Order), many)).toEqual(many)
+  const any: ItemBatch<Order> = { id: 'b', items: [order], byteLength: 1, closedBy: 'end' }
+  expect(through(jsonCodec<ItemBatch<Order>>(Order), any)).toEqual(any)
+  const ofPayloads: ItemBatch<EventPayload<Order>> = { ...any, items: [single] }
+  expect(through(jsonCodec<ItemBatch<EventPayload<Order>>>(Order), ofPayloads)).toEqual(ofPayloads)
+  // A text that is no such item is refused with its path.
+  expect(() => jsonCodec<Order>(Order).fromText('{"id":"o1","at":"soon"}')).toThrow(/at must be a date/)
 })
 
 test('a signed batch of own items survives a folder: the same body and signature, and dates', async () => {

@@ -31,29 +31,35 @@ test('a verdict that comes at once is in time, however long its sink took, and r
 
 test.each([
   // Timers run before sockets are read, unless a handler of another socket made the process stand still.
-  ['that came meanwhile counts', ['timer', 'answer', 'timer'], 'Right'],
-  ['that is read before the timer runs counts', ['answer', 'timer'], 'Right'],
-  ['that has not come soon after is a timeout', ['timer', 'timer'], 'Left'],
-] as const)('after a standstill of the process an answer %s', (_, order, tag) => {
+  ['that came meanwhile counts', ['timer', 'answer', 'timer'], ['Right']],
+  ['that is read before the timer runs counts', ['answer', 'timer'], ['Right']],
+  ['that has not come soon after is a timeout', ['timer', 'timer'], ['Left']],
+  [
+    'to a younger one counts, also after a second one',
+    ['second', 'timer', 'longer', 'timer', 'answer'],
+    ['Left', 'Right'],
+  ],
+] as const)('after a standstill of the process an answer %s', (_, order, tags) => {
   let time = 0
   let ring = (): void => undefined
-  const clock = {
-    ...virtualClock(),
-    monotonic: () => time,
-    schedule: (_delay: number, task: () => void) => {
-      ring = task
-      return () => undefined
-    },
+  const schedule = (_delay: number, task: () => void) => {
+    ring = task
+    return () => undefined
   }
+  const clock = { ...virtualClock(), monotonic: () => time, schedule }
   let answer = (): void => undefined
   const sink = sinkOf((subscriber) => {
     answer = () => subscriber.next(right({ sink: 'a' }))
   })
   const heard: string[] = []
-  withTimeout({ timeout: 100 })(sink)
-    .deliver(1, { ...onlyAttempt, clock })
-    .subscribe((verdict) => heard.push(verdict._tag))
-  time = 20_000
-  for (const each of order) (each === 'timer' ? ring : answer)()
-  expect(heard).toEqual([tag])
+  const limited = withTimeout({ timeout: 100 })(sink)
+  const start = () => limited.deliver(1, { ...onlyAttempt, clock }).subscribe(({ _tag }) => heard.push(_tag))
+  start()
+  time = order[0] === 'second' ? 50 : 20_000
+  const play = { second: start, longer: () => (time = 400), timer: () => ring(), answer: () => answer() }
+  for (const each of order) {
+    play[each]()
+    time = Math.max(time, 101)
+  }
+  expect(heard).toEqual(tags)
 })

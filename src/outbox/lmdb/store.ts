@@ -187,15 +187,16 @@ const systemError = (path: string, error: unknown): OutboxError => {
   return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
 }
 
-/** Makes a folder. For a read-only disk Node's recursive mkdir answers ENOENT, and a plain one the reason. */
-const makeFolder = (path: string): void => {
+/** Makes a folder. Node's recursive mkdir tells no reason on a read-only disk, and spins in a deleted folder. */
+const makeFolder = (path: string, isAgain = false): void => {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
-    const parent = dirname(path)
-    if (parent !== path && !existsSync(parent)) makeFolder(parent)
     mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (valueOr(false, () => statSync(path).isDirectory())) return
+    const parent = dirname(path)
+    if (isAgain || codeOf(error) !== 'ENOENT' || existsSync(parent)) throw error
+    makeFolder(parent)
+    makeFolder(path, true)
   }
 }
 
