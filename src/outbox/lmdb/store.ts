@@ -187,7 +187,7 @@ const systemError = (path: string, error: unknown): OutboxError => {
   return new OutboxError('noAccess', path, `${message} (${messageOf(error)})`)
 }
 
-/** Makes a folder. Node's recursive mkdir tells no reason on a read-only disk, and spins in a deleted folder. */
+/** Makes a folder. Node's recursive mkdir hides a read-only disk, and spins in a deleted folder. */
 const makeFolder = (path: string, isAgain = false): void => {
   try {
     mkdirSync(path, { mode: 0o700 })
