@@ -44,7 +44,7 @@ it('a killed redrive leaves each dead letter dead or waiting, and a killed creat
 })
 
 it.each([
-  ['cd "$0"; rmdir "$0"; exec "$@" sync relative 1', 'the working directory, or the target of a link'],
+  ['cd "$0"; rmdir "$0"; exec "$@" sync relative 1', 'the working directory does not exist'],
   ['ulimit -n 256; exec "$@" noFiles "$0" 0', 'this process has too many files open'],
   ['ulimit -n 256; exec "$@" noFiles "$0" 2', 'this process has too many files open'],
 ])('is not opened after %s, and says why', (script, why) => {
