@@ -200,10 +200,12 @@ export const brokenCodecs = brokenVersions<ChangeCodec>()({
 /** Versions that are wrong in one way each, for each kind of part, and the law that finds each. */
 export const broken = {
   sinks: brokenSinks,
+  /** Layers. */
   layers: brokenLayers,
   outboxes: brokenOutboxes,
   pipelines: brokenPipelines,
   batchers: brokenBatchers,
+  /** Retry policies. */
   policies: brokenPolicies,
   signers: brokenSigners,
   codecs: brokenCodecs,
