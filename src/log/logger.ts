@@ -98,7 +98,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   }
 
   let abandoned = 0
-  /** Counts the items that are abandoned together, at a close: no line follows with their count. */
+  /** A close abandons its items together, and is the last of its part: one line has their count. */
   const abandon = (event: LogEvent): void => {
     if (abandoned++ > 0) return
     const writeAll = (): void => {
