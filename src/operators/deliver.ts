@@ -169,7 +169,9 @@ const runRelay = <L, P, D>(
       else subscriber.complete()
     }
     const sourceEnded = (end: 'completed' | { readonly error: unknown }): void => {
-      if (!isStopped()) state = end
+      // A stop ends the source too. What waits for a batch is not sent then.
+      if (isStopped()) return
+      state = end
       work.flush('end')
       endIfDone()
     }

@@ -100,7 +100,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     (list, isStored) => {
       if (isStored) return
       book.left(-list.length)
-      for (const { entry } of list) at.retries.push(entry)
+      for (const { entry } of list) if (isLost(entry)) at.retries.push(entry)
     },
   )
   const isUnsaved = (): boolean => acks.unsaved + nacks.unsaved > 0
@@ -254,15 +254,27 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     stopStarting()
     const stopWaiting = writes.stopRetrying(storeTimeout)
     const { cut, queued } = sending.cancelAll()
+    const unended = [...cut.keys(), ...queued]
     // A restart goes on with the deadline of an attempt that was cut.
     for (const [entry, due] of cut)
       if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
+    /** Another part may go on with an outbox that stays open. */
+    const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
+      const list = entries.filter((entry) => !isLost(entry)).map((entry) => ({ entry, due: now() }))
+      if (list.length > 0) nack(list)
+      return list.length > 0
+    }
+    putBack(queued)
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
     /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
     const handBack = (): void => {
       if (isStoreBusy()) return
+      const rest = held.drain()
+      unended.push(...rest)
+      // It is called again when the store has them.
+      if (putBack(rest)) return
       idle.unsubscribe()
-      const mine = [...cut.keys(), ...queued, ...held.drain()].filter(isLost).map(ackOf)
+      const mine = unended.filter(isLost).map(ackOf)
       writes.handBack(mine, (remaining) => {
         stopWaiting()
         book.leased(remaining)

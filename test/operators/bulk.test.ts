@@ -38,6 +38,19 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
 }
 
 describe('deliver with a batch', () => {
+  it('sends no part of a batch at a stop, and leaves it to the next deliver over the outbox', () => {
+    const [stop, memory] = [new Subject<void>(), memoryOutbox<string>()]
+    const outbox = { ...memory, keeps: () => true, takeRemaining: () => [] }
+    const batch = { maxCount: 9, maxBytes: 10, maxDelay: 100, sizeOf: () => 6 }
+    const stopped = play({ outbox, stop, batch })
+    stopped.give('a', 'b')
+    stopped.clock.tick(20)
+    stop.next()
+    const next = play({ outbox, batch })
+    next.clock.tick(1_000)
+    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['20 b']])
+  })
+
   it('sends full batches at once, and the rest when the first item has waited maxDelay', () => {
     const { clock, give, sent, tags } = play()
     clock.tick(1_000)

@@ -134,7 +134,12 @@ describe('deliver', () => {
   it.each([false, true])('stop counts no attempt of an item that waits for a place, durable: %s', (keeps) => {
     const [clock, stop, memory] = [virtualClock(), new Subject<void>(), memoryOutbox<string>()]
     const nacked: unknown[] = []
-    const nack: typeof memory.nack = (list) => void nacked.push(...list.map(({ entry }) => entry.item))
+    const nack: typeof memory.nack = (list) => {
+      nacked.push(
+        ...list.map(({ entry }) => `${entry.item} ${entry.firstAttemptAt === undefined ? 'queued' : 'cut'}`),
+      )
+      return memory.nack(list)
+    }
     const outbox = keeps ? { ...memory, keeps: () => true, nack, takeRemaining: () => [] } : memory
     const joining = withDedupe({ keyOf: (item: string) => item.at(0), keyTimeout: 1_000 })
     const one = joining(withConcurrency({ concurrency: 1 })(scripted(clock)))
@@ -143,7 +148,10 @@ describe('deliver', () => {
     stop.next()
     const ended = seen.values.map((each) => 'attempts' in each && `${each.item}: ${each.attempts}`)
     expect(ended).toEqual(keeps ? [] : ['runs: 1', 'queued: 0', 'quick to join: 0'])
-    expect(nacked).toEqual(keeps ? ['runs'] : [])
+    expect(nacked).toEqual(keeps ? ['runs cut', 'queued queued', 'quick to join queued'] : [])
+    const after = record(from<string[]>([]).pipe(lift(), deliver(scripted(clock), { clock, outbox })))
+    clock.tick(10)
+    expect([tags(after), after.end]).toEqual([keeps ? 'Delivered Delivered Delivered' : '', 'complete'])
   })
 })
 
