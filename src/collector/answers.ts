@@ -35,7 +35,7 @@ export const tooLong = (limit: number): Answer =>
 
 export const closing: Answer = reject(503, 'the collector is closing', { ...RETRY, Connection: 'close' })
 export const tooSlow: Answer = reject(408, 'the body took too long to come', { Connection: 'close' })
-export const tooManyUploads: Answer = busy('too many bodies are coming at once')
+export const tooManyUploads: Answer = busy('too many requests at once')
 export const brokenOff: Answer = busy('the request broke off before its body was complete')
 export const notBytes: Answer = busy('the body came in pieces that are no bytes: hand it on as it came', 500)
 export const consumed: Answer = busy('the body was read: mount the collector before the body parser', 500)

@@ -10,10 +10,28 @@ export type BodyLimits = ReturnType<typeof bodyLimits>
 /** The bytes that an empty chunk counts: a broken stream could have any number of them. */
 const EMPTY_CHUNK = 100
 
-/** Each body may take `timeout` milliseconds and have `maxBody` bytes, several together `maxBytes`. */
-export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBytes: number) => {
-  const running = new Set<(answer: Answer) => void>()
+/** What the requests that have no answer yet hold in memory, at most `maxBytes`. One alone has room. */
+export const memoryShares = (maxBytes: number) => {
   let total = 0
+
+  return () => {
+    let own = 0
+    /** Counts bytes, which may be below 0. Answers whether there is room for them. */
+    const take = (bytes: number): boolean => {
+      own += bytes
+      total += bytes
+      return total <= maxBytes || total === own
+    }
+    return { take, end: () => take(-own) }
+  }
+}
+
+/** The part of one request. */
+export type MemoryShare = ReturnType<ReturnType<typeof memoryShares>>
+
+/** Each body may take `timeout` milliseconds and have `maxBody` bytes. */
+export const bodyLimits = (clock: Clock, timeout: number, maxBody: number) => {
+  const running = new Set<(answer: Answer) => void>()
 
   /** Calls `onCut` after the time that a body may take, or when the collector closes. */
   const begin = (onCut: (answer: Answer) => void): Cancel => {
@@ -34,9 +52,9 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
     begin,
     /**
      * A complete body, or the answer as soon as it is known. Rejects with what `start` throws, which reads in
-     * chunks, never synchronously. Its teardown runs once nothing more is wanted.
+     * chunks, never synchronously. Its teardown runs once nothing more is wanted. Its bytes stay in `share`.
      */
-    read: (start: (observer: Observer<unknown>) => Cancel) =>
+    read: (share: MemoryShare, start: (observer: Observer<unknown>) => Cancel) =>
       new Promise<Either<Answer, Uint8Array>>((resolve) => {
         const body = byteBuffer()
         let counted = 0
@@ -46,7 +64,6 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
           if (isDone) return
           isDone = true
           end()
-          total -= counted
           stop()
           resolve(result)
         }
@@ -58,9 +75,8 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number, maxBy
             body.add(chunk)
             const bytes = chunk.length === 0 ? EMPTY_CHUNK : chunk.length
             counted += bytes
-            total += bytes
             if (counted > maxBody) finish(left(tooLong(maxBody)))
-            else if (total > maxBytes && total > counted) finish(left(tooManyUploads))
+            else if (!share.take(bytes)) finish(left(tooManyUploads))
           },
           complete: () => finish(right(body.bytes())),
           error: () => finish(left(brokenOff)),

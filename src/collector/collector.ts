@@ -39,8 +39,8 @@ export interface CollectorOptions extends Omit<DestinationOptions, 'name' | 'out
   /** Milliseconds in which a body must be complete; then the answer is 408. Default 30,000. */
   readonly uploadTimeout?: number
   /**
-   * Bytes of all bodies that are being received, and as many for those that are being decompressed. Beyond it
-   * the answer is 503, except for one alone. Default 67,108,864.
+   * Bytes of all requests that have no answer yet: their bodies, then five times their bytes and 1 KiB for
+   * each message. Beyond it the answer is 503, except for one alone. Default 67,108,864.
    */
   readonly maxUploadBytes?: number
 }

@@ -95,7 +95,7 @@ export const createCollector = (given: CollectorSettings, givenOptions: Collecto
   const onAnswered = (status: number) => answers.set(status, (answers.get(status) ?? 0) + 1)
   const ingesting = ingester(options, isClosing, (told) => onEvent({ ...told, at: now(), from: 'collector' }))
 
-  const limits = bodyLimits(clock, options.uploadTimeout, maxBatchBytes, maxUploadBytes)
+  const limits = bodyLimits(clock, options.uploadTimeout, maxBatchBytes)
   const failed = defectIn('the collector')
   const answer = requestHandler(() => owners, maxBatchBytes, maxUploadBytes, isClosing, ingesting, failed)
 

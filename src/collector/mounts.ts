@@ -4,7 +4,7 @@ import type { Observer } from 'rxjs'
 import { constVoid, left, right } from '../core/either.ts'
 import type { Cancel } from '../core/clock.ts'
 import { consumed } from './answers.ts'
-import type { BodyLimits } from './bodyLimits.ts'
+import type { BodyLimits, MemoryShare } from './bodyLimits.ts'
 import type { AnswerRequest } from './requestHandler.ts'
 
 /** Reads a web body. An abort of the request ends it: the body may hang. */
@@ -38,10 +38,10 @@ export const webMount =
   (answer: AnswerRequest, limits: BodyLimits, onAnswered: (status: number) => void) =>
   async (request: Request): Promise<Response> => {
     const { method, url, headers } = request
-    const readBody = async () => {
+    const readBody = async (share: MemoryShare) => {
       if (request.bodyUsed || request.body?.locked === true) return left(consumed)
       if (request.body === null) return right(new Uint8Array(0))
-      return limits.read(webBody(request.body.getReader(), request.signal))
+      return limits.read(share, webBody(request.body.getReader(), request.signal))
     }
     const answered = await answer(method, url, (name) => headers.get(name) ?? undefined, readBody)
     onAnswered(answered.status)
@@ -63,11 +63,11 @@ export const nodeMount =
     }
     const target = typeof originalUrl === 'string' ? originalUrl : url
 
-    void answer(method, target, header, async () => {
+    void answer(method, target, header, async (share) => {
       const { body } = request
       // A parser has waited for its end.
       if (request.readableEnded && !request.readableDidRead) return right(new Uint8Array(0))
-      if (!request.readableDidRead && !request.destroyed) return limits.read(nodeBody(request))
+      if (!request.readableDidRead && !request.destroyed) return limits.read(share, nodeBody(request))
       if (typeof body === 'string' || body instanceof Uint8Array) return right({ decoded: Buffer.from(body) })
       return typeof body === 'object' && body !== null ? right({ parsed: body }) : left(consumed)
     }).then(({ status, headers, body }) => {

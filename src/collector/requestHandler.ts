@@ -5,6 +5,7 @@ import { show, type Refusal } from '../core/refusal.ts'
 import { allAccepted, closing, deletionAccepted, busy, reject } from './answers.ts'
 import { tooLong, tooManyUploads, withErrors, type Answer, type MessageErrors } from './answers.ts'
 import type { authentication } from './authentication.ts'
+import { memoryShares, type MemoryShare } from './bodyLimits.ts'
 import type { Deletion } from './collector.ts'
 import { readBatch, decompress, parseBody, writeKeyOf, type Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
@@ -19,7 +20,7 @@ export type AnswerRequest = (
   target: string,
   /** By lower-case name. */
   header: (name: string) => string | undefined,
-  readBody: () => Promise<Either<Answer, CompleteBody>>,
+  readBody: (share: MemoryShare) => Promise<Either<Answer, CompleteBody>>,
 ) => Promise<Answer>
 
 const PATH =
@@ -114,7 +115,13 @@ const deletionAnswer = (result: Either<Refusal, Deletion>): Answer => {
   return isWrong ? withErrors(1, [messageError(0, refusal)], 400) : busy(refusalReason(refusal))
 }
 
-/** `maxBatchBytes`: of a body, also decompressed. `maxUploadBytes`: of all that are being decompressed. */
+/** Bytes that the value of a text takes, as a multiple of the text's. One of empty objects alone takes 20. */
+const VALUE_BYTES = 4
+
+/** Bytes of a message beside its value: an empty one takes 600 until it is refused. */
+const MESSAGE_BYTES = 1_024
+
+/** `maxBatchBytes`: of a body, also decompressed. `maxUploadBytes`: of all requests that have no answer. */
 export const requestHandler = (
   owners: () => ReturnType<typeof authentication<Source>>,
   maxBatchBytes: number,
@@ -123,18 +130,12 @@ export const requestHandler = (
   { begin, ingest, deleteUser }: Ingester,
   onDefect: (error: unknown) => void,
 ): AnswerRequest => {
-  let decompressing = 0
+  const newShare = memoryShares(maxUploadBytes)
 
-  /** Counts each body as the most it may become: many small ones could hold any amount. One always enters. */
-  const decompressInTurn = async (bytes: Uint8Array): Promise<Either<Answer, Uint8Array>> => {
-    if (decompressing > 0 && decompressing + maxBatchBytes > maxUploadBytes) return left(tooManyUploads)
-    decompressing += maxBatchBytes
-    const whole = await decompress(bytes, maxBatchBytes)
-    decompressing -= maxBatchBytes
-    return whole
-  }
-
-  const answer: AnswerRequest = async (method, target, header, readBody) => {
+  const answer = async (
+    share: MemoryShare,
+    ...[method, target, header, readBody]: Parameters<AnswerRequest>
+  ): Promise<Answer> => {
     const endpoint = endpointOf(target)
     if (endpoint === undefined) return unknownPath
     if (method !== 'POST') return reject(405, 'only POST is understood here', { Allow: 'POST' })
@@ -151,7 +152,7 @@ export const requestHandler = (
     const length = Number(header('content-length') ?? NaN)
     if (length > maxBatchBytes) return tooLong(maxBatchBytes)
 
-    const read = await readBody()
+    const read = await readBody(share)
     if (isLeft(read)) return read.left
     const turn = begin()
     if (turn !== undefined) await turn
@@ -163,9 +164,12 @@ export const requestHandler = (
     else {
       const raw = 'decoded' in body ? body.decoded : body
       const isPacked = isGzip && !('decoded' in body)
-      const bytes = isPacked ? await decompressInTurn(raw) : right(raw)
+      // It counts as the most that it may become: many small ones could hold any amount.
+      if (isPacked && !share.take(maxBatchBytes)) return tooManyUploads
+      const bytes = isPacked ? await decompress(raw, maxBatchBytes) : right(raw)
       if (isLeft(bytes)) return bytes.left
       size = bytes.right.byteLength
+      if (isPacked) share.take(size - maxBatchBytes)
       value = size > maxBatchBytes ? left(tooLong(maxBatchBytes)) : parseBody(bytes.right)
     }
     if (isLeft(value)) return value.left
@@ -174,6 +178,9 @@ export const requestHandler = (
     const batch = readBatch(endpoint, value.right, !isParsed, size, maxBatchBytes)
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
+    // The size of a parsed body may be unknown.
+    if (!share.take(VALUE_BYTES * Math.max(0, size || 0) + MESSAGE_BYTES * messages.length))
+      return tooManyUploads
     const headers = { get: (name: string) => header(name.toLowerCase()) }
     if (endpoint === 'delete')
       return source.deletions ? deletionAnswer(await deleteUser([source], messages[0], headers)) : noDeletions
@@ -181,9 +188,14 @@ export const requestHandler = (
     return ingestAnswer(messages.length, endpoint !== 'batch', ingested)
   }
 
-  return (...request) =>
-    answer(...request).catch((error: unknown) => {
+  return (...request) => {
+    const share = newShare()
+    const failed = (error: unknown): Answer => {
       onDefect(error)
       return busy('something went wrong here: try again', 500)
-    })
+    }
+    return answer(share, ...request)
+      .catch(failed)
+      .finally(share.end)
+  }
 }

@@ -1,8 +1,11 @@
 import { gzipSync } from 'node:zlib'
+import { Subject, firstValueFrom } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { Collector } from '../../src/collector/collector.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
+import { turns } from '../support/check.ts'
 import { until } from '../support/http.ts'
-import { ask, basic, dial, open, post, start, track } from './kit.ts'
+import { ask, basic, dial, open, post, postTracks, start, track } from './kit.ts'
 
 const body = JSON.stringify({ batch: [track('a')] })
 
@@ -61,7 +64,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
     const first = await begin(world, body.slice(0, 60))
     const second = await dial(world.port)
     second.write(headOf(body.length) + body.slice(0, 60))
-    expect(await second.until(answered)).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 10[^]*too many bodies/i)
+    expect(await second.until(answered)).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 10[^]*too many requests/i)
     second.hangUp()
     first.write(body.slice(60, 70))
     first.write(body.slice(70))
@@ -106,6 +109,23 @@ it('compressed bodies have a bound together, and one is always accepted', async 
   expect(all.map(({ status }) => status)).toEqual([200, 200, 503, 503])
   expect([(await send(collector, 'e')).status, ids().toSorted()]).toEqual([200, ['a', 'b', 'e']])
   expect((await send(open({ maxUploadBytes: 100 }).collector, 'f')).status).toBe(200)
+})
+
+it('requests that wait for their answer have a bound together', async () => {
+  const stored = new Subject<void>()
+  const inner = memoryOutbox<unknown>()
+  const enqueue = (items: ReadonlyArray<unknown>) =>
+    firstValueFrom(stored, { defaultValue: undefined }).then(() => inner.enqueue(items))
+  // A request of 72 bytes counts 1,384. Without its body two have 2,624.
+  const { collector } = open({ outbox: () => ({ ...inner, enqueue }) as never, maxUploadBytes: 2_700 })
+  const [first, second] = [postTracks(collector, 'a'), postTracks(collector, 'b')]
+  expect((await second).status).toBe(503)
+  stored.next()
+  expect((await first).status).toBe(200)
+  const third = postTracks(collector, 'c')
+  await turns()
+  stored.next()
+  expect((await third).status).toBe(200)
 })
 
 it('a request that cannot be read is answered 500, and leaves no timer', async () => {
