@@ -102,6 +102,20 @@ describe('PostgreSQL', async () => {
       expect(await changes(mutant)).toBe(true)
     })
   })
+  test('runs no function that another role made in a schema of its path', async () => {
+    const [own, others] = [newSchema(), newSchema()]
+    await pool.query(`create schema ${others}; create function ${others}.hashtextextended(text, int) returns bigint
+      language plpgsql as $$ begin raise exception 'theirs'; end $$`)
+    const trusting = new pg.Pool({ connectionString: url, options: `-c search_path=${others},public` })
+    onTestFinished(() => trusting.end())
+    await migrate(trusting, { schema: own })
+    const outbox = await open({ pool: trusting, schema: own }, { keyOf: (item) => item })
+    expect(await outbox.enqueue(['a'])).toMatchObject([{ right: { item: 'a' } }])
+    const leased = await lease(outbox)
+    await outbox.ack(leased.map(ended))
+    await outbox.close()
+    expect(leased.map(({ item }) => item)).toEqual(['a'])
+  })
   test('a worker that was ended by another leases under a new id', async () => {
     const a = await open()
     await a.enqueue(['a'])

@@ -24,11 +24,14 @@ export const schemaName = guarded(
   (value): value is string => typeof value === 'string' && /^[a-z_][a-z0-9_]{0,49}$/.test(value),
 )
 
+/** A function of another role, in a schema of its path, must not run as the role that calls ours. */
+const OWN_NAMES = 'search_path = pg_catalog, pg_temp'
+
 /**
  * The options of a function whose plan is the same for ten rows and for millions. A plan with a step that is
  * "off" has a cost at which PostgreSQL compiles it first, which takes 0.5 s.
  */
-const STEADY_PLAN = `language plpgsql set enable_seqscan = off set enable_bitmapscan = off
+const STEADY_PLAN = `language plpgsql set ${OWN_NAMES} set enable_seqscan = off set enable_bitmapscan = off
   set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off`
 
@@ -219,7 +222,7 @@ end $$;
 
 -- Ends a worker under all its ids. The items in "kept" go to a new one, the others are free.
 create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
-returns void language plpgsql as $$
+returns void language plpgsql set ${OWN_NAMES} as $$
 begin
   -- A statement that leases for an old id has ended then, or finds no worker.
   perform from ${schema}.worker w where w.id = any(mine) for update;
@@ -257,8 +260,9 @@ const migrateOptions = strict({ schema: withDefault(schemaName, 'headrace') })
 export const migrate = async (pool: PostgresPool, options: { schema?: string } = {}): Promise<void> => {
   const { schema } = checkOptions('options of migrate', migrateOptions, options)
   const sql = schemaSql(schema)
+  const lock = `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0))`
   // Several statements in one query are one transaction; two at a time would meet in the catalogs.
-  await pool.query({ text: `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0));${sql}` })
+  await pool.query({ text: `set local ${OWN_NAMES};${lock};${sql}` })
 }
 
 /** The code by which the default log has the message of an error. */
