@@ -41,15 +41,16 @@ const INTERIM = /^HTTP\/1\.\d 1(?!01)/
 const MAX_INTERIM = 16_384
 
 /**
- * Takes interim answers (100, 102, 103) out of the bytes that undici reads: it destroys the socket at `100
- * Continue`, which a server may send unasked (RFC 9110, 15.2). The result is to be called before each
- * request.
+ * Takes interim answers (100, 102, 103) out of the bytes that undici reads, at most 16 KiB for a request: it
+ * destroys the socket at `100 Continue`, which a server may send unasked (RFC 9110, 15.2). The result is to
+ * be called before each request.
  */
 export const skipInterimAnswers = (socket: Socket): (() => void) => {
   const read = socket.read.bind(socket)
   let isAwaited = false
   /** The beginning of an answer that is not known yet to be interim, or of which the end is missing. */
   let held: Buffer | undefined
+  let skipped = 0
 
   socket.read = (size) => {
     // Without an encoding a socket reads buffers.
@@ -64,6 +65,12 @@ export const skipInterimAnswers = (socket: Socket): (() => void) => {
         held = rest
         return null
       }
+      skipped += end + 4
+      // Reading them without an end would take all the time of the event loop.
+      if (skipped > MAX_INTERIM) {
+        socket.destroy(new Error('too many interim answers'))
+        return null
+      }
       rest = rest.subarray(end + 4)
       if (rest.length === 0) return null
     }
@@ -73,6 +80,7 @@ export const skipInterimAnswers = (socket: Socket): (() => void) => {
   return () => {
     isAwaited = true
     held = undefined
+    skipped = 0
   }
 }
 
