@@ -6,6 +6,7 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = os.environb.get(b"SECRET") or sys.exit("SECRET is not set")
+MAX_BODY = 1_048_576
 
 
 def is_authentic(body: bytes, signature: str) -> bool:
@@ -17,24 +18,36 @@ def is_authentic(body: bytes, signature: str) -> bool:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def read(self, size: int, room: int) -> bytes:
+        if not 0 <= size <= room:
+            raise ValueError("the body is too large")
+        return self.rfile.read(size)
+
     def read_body(self) -> bytes:
         if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            return self.read(int(self.headers.get("Content-Length", 0)), MAX_BODY)
         # A proxy may send chunks, which http.server leaves to us. Unread, they would be taken for a request.
         body = b""
         while size := int(self.rfile.readline().split(b";")[0], 16):
-            body += self.rfile.read(size)
+            body += self.read(size, MAX_BODY - len(body))
             self.rfile.readline()
         while self.rfile.readline().strip():  # trailers
             pass
         return body
 
-    def do_POST(self):
-        body = self.read_body()
-        # 401 is final. After a 5xx the event would come again for four hours.
-        self.send_response(204 if is_authentic(body, self.headers.get("X-Signature", "")) else 401)
+    def answer(self, status: int):
+        self.send_response(status)
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+    def do_POST(self):
+        try:
+            body = self.read_body()
+        except ValueError:  # too large, or its length is no number
+            self.close_connection = True
+            return self.answer(413)
+        # 401 is final. After a 5xx the event would come again for four hours.
+        self.answer(204 if is_authentic(body, self.headers.get("X-Signature", "")) else 401)
         # From here on json.loads(body) is an event. Store it, and work on it after the answer.
 
 

@@ -77,7 +77,7 @@ export const explainCommand = async ({ link }: OptionsOf<'explain'>, { out, err 
     const story = (await answer.json()) as ReturnType<typeof storyOf>
     const from = parts.length > 1 ? `${plain(name)}: ` : ''
     const requests = counted(story.requests, 'request')
-    out.line(`${from}${plain(id)} ${story.type} ${story.state.toLowerCase()}, ${requests}`)
+    out.line(`${from}${plain(id)} ${plain(story.type)} ${plain(story.state.toLowerCase())}, ${requests}`)
     for (const step of story.steps)
       out.line(`  +${showMillis(step.at - story.at).padEnd(6)} ${plain(step.text, 1_000)}`)
   }

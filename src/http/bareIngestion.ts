@@ -54,6 +54,10 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 }
 
 const MAX_DETAIL = 200
+/** Characters of an answer that are made one line: a megabyte of control characters takes 75 ms. */
+const MAX_READ = 1_000
+/** Characters of a header's value that may be a secret. A shorter one may be a part of any word. */
+const MIN_SECRET = 8
 
 const parsedJson = (body: Buffer) =>
   valueOr<unknown, undefined>(undefined, () => JSON.parse(new TextDecoder().decode(body)))
@@ -90,13 +94,17 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
  * The verdict by status, after the answer's body was read. A JSON body with `"ok":false` changes a status
  * that says delivered: the messages that it names are refused, each with its reason, or all of them if it
  * names none or has `okEvents: 0`. The text of another body is the detail of a refusal. A receiver may repeat
- * the request, so the write key is replaced before a text is cut.
+ * the request, so the write key and `headers` are replaced before a text is cut.
  */
-export const answerReader = (writeKey: string, credentials: string) => {
+export const answerReader = (writeKey: string, credentials: string, headers: ReadonlyArray<string> = []) => {
   const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
+  const hidden = headers.filter(({ length }) => length >= MIN_SECRET)
+  const without = (text: string, parts: ReadonlyArray<string>, name: string): string =>
+    parts.reduce((rest, part) => rest.replaceAll(part, name), text)
 
   const detailOf = (text: string): string | undefined => {
-    const clean = oneLine(forms.reduce((rest, form) => rest.replaceAll(form, '[write key]'), text).trim())
+    const shown = without(without(text, forms, '[write key]'), hidden, '[header]').trim()
+    const clean = oneLine(shown.slice(0, MAX_READ))
     if (clean === '') return undefined
     return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
   }
@@ -165,7 +173,7 @@ export const bareIngestion = (
   url.hash = ''
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
   const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
-  const judge = answerReader(writeKey, credentials)
+  const judge = answerReader(writeKey, credentials, Object.values(settings.headers ?? {}))
   // The time limit stands inside the wait for the body: when it ends a body, the status decides.
   const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
   const posted = postTo(url, fixed, how, (posting: Posting) => posting)

@@ -192,6 +192,14 @@ describe('the text of a refusal', () => {
     })
   })
 
+  it('has no value of a header', async () => {
+    const server = await serve(() => ({ status: 400, body: 'got 1, Bearer abcdefgh' }))
+    const sink = sinkTo(server.origin, { headers: { 'X-Version': '1', 'X-Proxy': 'Bearer abcdefgh' } })
+    expect(await deliverOnce(sink, batch('a'))).toMatchObject({
+      verdicts: [{ left: { detail: 'got 1, [header]' } }],
+    })
+  })
+
   it('has no part of a key at its end', async () => {
     const failure = await failureOn({ status: 400, body: `${'x'.repeat(197)}${KEY}` })
     expect(JSON.stringify(failure)).not.toContain('hun')

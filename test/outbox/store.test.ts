@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { newFolder } from '../support/folder.ts'
@@ -17,6 +17,16 @@ it.each([
   expect(fault?.message).toContain(message)
   expect(readFileSync(join(path, 'data.mdb')).equals(before)).toBe(true)
 })
+
+it.each(['data.mdb', 'lock.mdb', 'headrace.lock'])(
+  'refuses a link in the place of %s and does not follow it',
+  (name) => {
+    const [path, target] = [newFolder(), join(newFolder(), 'theirs')]
+    symlinkSync(target, join(path, name))
+    expect(faultOf(path)).toMatchObject({ reason: 'notAnOutbox', message: expect.stringContaining(name) })
+    expect(existsSync(target)).toBe(false)
+  },
+)
 
 it('refuses the store of another program, and takes one that a killed process began', async () => {
   const path = newFolder()

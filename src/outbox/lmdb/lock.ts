@@ -25,6 +25,8 @@ interface Holder {
   readonly since: string
 }
 
+export const LOCK_FILE = 'headrace.lock'
+
 /** The state and start time of a process; undefined where the system does not say. */
 const statOf = (pid: number): ReadonlyArray<string> | undefined =>
   valueOr(undefined, () => {
@@ -95,7 +97,7 @@ const tryLock = (file: string, text: string, now: number): Either<string, () => 
  * @throws Error of the system when the file cannot be read or written.
  */
 export const lock = (path: string, now: number): Either<string, () => void> => {
-  const file = join(path, 'headrace.lock')
+  const file = join(path, LOCK_FILE)
   const since = new Date(now).toISOString()
   const text = JSON.stringify({ pid: process.pid, started: statOf(process.pid)?.[1], since })
   for (let attempt = 0; attempt < 3; attempt++) {

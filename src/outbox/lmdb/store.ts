@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, lstatSync, mkdirSync, openSync } from 'node:fs'
 import { statSync, statfsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type * as Lmdb from 'lmdb'
@@ -19,7 +19,7 @@ import { codeOf, messageOf } from '../../core/failure.ts'
 import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
-import { lock } from './lock.ts'
+import { LOCK_FILE, lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */
 const VERSION = 1
@@ -222,12 +222,18 @@ const assertMayOpen = (path: string): void => {
   }
 }
 
+/** A link in a folder of another user would have us write into any file, and a pipe would never be read. */
+const assertFiles = (path: string): void => {
+  for (const name of [DATA_FILE, LOCKS_FILE, LOCK_FILE])
+    if (lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === false)
+      throw new OutboxError('notAnOutbox', path, `${join(path, name)} is not a file: ${WAYS_OUT.notAnOutbox}`)
+}
+
 /** Checks the files in the folder as far as lmdb would end the process, or hide the reason. */
 const checkFiles = (path: string): void => {
   const data = join(path, DATA_FILE)
   const locks = join(path, LOCKS_FILE)
   if (isStoreIn(path)) {
-    if (!statSync(data).isFile()) throw badFile(path, { reason: 'notAnOutbox', what: 'is not a file' })
     accessSync(data, constants.R_OK | constants.W_OK)
     const fault = fileFault(data)
     if (fault !== undefined) throw badFile(path, fault)
@@ -341,6 +347,7 @@ export const openStore = <T>(
   let release: (() => void) | undefined
   try {
     makeFolder(path)
+    assertFiles(path)
     const locked = lock(path, now)
     if (isLeft(locked)) throw usedBy(path, locked.left)
     release = locked.right
