@@ -88,8 +88,6 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   const counts = new Uint32Array(5 * SECONDS)
   let [second, place, told, deadChanges, lastAt, name] = [0, 0, 0, 0, 0, firstName]
   let lastReceiver: SinkCounts | undefined
-  let lastAccepted: StoryStep = { at: 0, kind: 'accepted', amount: 0, about: '', why: '' }
-  let lastEnd: StoryStep = { at: 0, kind: 'ended', amount: 0, about: '', why: '' }
 
   const advance = (at: number): void => {
     const to = Math.floor(at / 1_000)
@@ -199,11 +197,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const history = historyOf(item, at, _tag === 'Delivered')
     if (history === undefined) return
     const why = isDead ? reasonOf(outcome.failure) : ''
-    // The members of a batch end alike.
-    const isLike =
-      lastEnd.at === at && lastEnd.amount === attempts && lastEnd.about === _tag && lastEnd.why === why
-    if (!isLike) lastEnd = { at, kind: 'ended', amount: attempts, about: _tag, why }
-    addStep(history, lastEnd)
+    addStep(history, { at, kind: 'ended', amount: attempts, about: _tag, why })
     history.due = undefined
     listOf(history).remove(history)
     history.state = _tag
@@ -242,8 +236,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
           count(ACCEPTED)
           if (id === undefined || isBusy()) return
           // An id that comes again begins again.
-          if (lastAccepted.at !== at) lastAccepted = { at, kind: 'accepted', amount: 0, about: '', why: '' }
-          return addStep(begin(event.item, id, at), lastAccepted)
+          return addStep(begin(event.item, id, at), { at, kind: 'accepted', amount: 0, about: '', why: '' })
         }
         case 'Attempted':
           return attempted(event)
