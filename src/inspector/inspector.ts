@@ -170,8 +170,7 @@ export const inspector = (...parts: ReadonlyArray<Inspectable>): Inspector => {
     if (closed) return
     if (!next.every((part) => isRecord(part) && 'events$' in part)) throw new TypeError(NO_PART)
     const before = all
-    const keep = (part: Inspectable) => before.find((each) => each.part === part)
-    all = next.map((part) => keep(part) ?? watched(part, made++, next.length))
+    all = next.map((part) => before.find((each) => each.part === part) ?? watched(part, made++, next.length))
     for (const each of before) if (!all.includes(each)) each.stop()
   }
   update(...parts)

@@ -46,7 +46,6 @@ const newReceiver = (sink: string) => ({
   durations: new Float64Array(MAX_DURATIONS),
   ends: new Float64Array(MAX_DURATIONS),
   last: '',
-  reasonOf: reasons(),
 })
 type SinkCounts = ReturnType<typeof newReceiver>
 type PartStats = Totals & { readonly refused: number; readonly oldest?: number }
@@ -76,20 +75,7 @@ export const outlineOf = (item: unknown) => {
 const short = (text: string): string =>
   flat(oneLine(text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`))
 
-/** Texts of failures. One like the one before it has the same text, which is not made again. */
-const reasons = () => {
-  let before: Failure | undefined
-  let text = ''
-  return (failure: Failure): string => {
-    const isPlain = failure._tag === 'Refused' || failure._tag === 'Retryable'
-    if (isPlain && before !== undefined && 'reason' in before) {
-      const { reason, status, detail } = before
-      if (failure.reason === reason && failure.status === status && failure.detail === detail) return text
-    }
-    before = failure
-    return (text = short(showFailure(failure)))
-  }
-}
+const reasonOf = (failure: Failure): string => short(showFailure(failure))
 
 /** @param maxHistories ended ones go before waiting ones */
 export const recorder = (maxHistories: number, firstName: string, now: () => number = systemClock.now) => {
@@ -100,11 +86,8 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   const receivers = new Map<string, SinkCounts>()
   const notes: Array<{ readonly at: number; readonly text: string }> = []
   const counts = new Uint32Array(5 * SECONDS)
-  const endReason = reasons()
   let [second, place, told, deadChanges, lastAt, name] = [0, 0, 0, 0, 0, firstName]
   let lastReceiver: SinkCounts | undefined
-  let lastAccepted: StoryStep = { at: 0, kind: 'accepted', amount: 0, about: '', why: '' }
-  let lastEnd: StoryStep = { at: 0, kind: 'ended', amount: 0, about: '', why: '' }
 
   const advance = (at: number): void => {
     const to = Math.floor(at / 1_000)
@@ -197,7 +180,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     count(ATTEMPTS)
     if (isLeft(result)) {
       count(FAILED)
-      receiver.last = receiver.reasonOf(result.left)
+      receiver.last = reasonOf(result.left)
     }
     const why = isLeft(result) ? receiver.last : (result.right.status ?? 'taken')
     tell(item, { at: startedAt, kind, amount: duration, about: receiver.name, why })
@@ -213,12 +196,8 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     }
     const history = historyOf(item, at, _tag === 'Delivered')
     if (history === undefined) return
-    const why = isDead ? endReason(outcome.failure) : ''
-    // The members of a batch end alike.
-    const isLike =
-      lastEnd.at === at && lastEnd.amount === attempts && lastEnd.about === _tag && lastEnd.why === why
-    if (!isLike) lastEnd = { at, kind: 'ended', amount: attempts, about: _tag, why }
-    addStep(history, lastEnd)
+    const why = isDead ? reasonOf(outcome.failure) : ''
+    addStep(history, { at, kind: 'ended', amount: attempts, about: _tag, why })
     history.due = undefined
     listOf(history).remove(history)
     history.state = _tag
@@ -257,8 +236,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
           count(ACCEPTED)
           if (id === undefined || isBusy()) return
           // An id that comes again begins again.
-          if (lastAccepted.at !== at) lastAccepted = { at, kind: 'accepted', amount: 0, about: '', why: '' }
-          return addStep(begin(event.item, id, at), lastAccepted)
+          return addStep(begin(event.item, id, at), { at, kind: 'accepted', amount: 0, about: '', why: '' })
         }
         case 'Attempted':
           return attempted(event)

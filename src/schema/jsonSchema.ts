@@ -62,7 +62,6 @@ const propertiesIn = (schema: JsonSchema): Readonly<Record<string, unknown>> =>
   // Only this file writes them, or the host, whose schema has them as an object too.
   (schema['properties'] ?? {}) as Readonly<Record<string, unknown>>
 
-const isClosed = (schema: JsonSchema): boolean => schema['additionalProperties'] === false
 /** Whether it refers to a place in itself, which is another one once it is a part of a larger schema. */
 const refersToItself = (schema: JsonSchema): boolean =>
   !('$id' in schema) && /"\$(dynamicRef|ref)":"#/.test(JSON.stringify(schema))
@@ -109,7 +108,7 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
     properties: Object.fromEntries(properties) as unknown,
     ...(required.length > 0 && { required }),
     ...(choices.length === 1 ? choices[0] : choices.length > 1 && { allOf: choices }),
-    ...(given.every(isClosed) && { additionalProperties: false }),
+    ...(given.every((each) => each['additionalProperties'] === false) && { additionalProperties: false }),
   }
 }
 

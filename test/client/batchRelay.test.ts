@@ -27,21 +27,13 @@ describe('how a client batches', () => {
     expect(causes(world)).toEqual(['count', 'count'])
   })
 
-  it('15: the time counts from the last flush', async () => {
-    const world = open({ flushAt: 3 })
-    world.clock.tick(1_000)
-    await track(world, ...many(4))
-    world.clock.tick(5_000)
-    expect(world.requests()).toEqual(['1000 m0,m1,m2', '6000 m3'])
-    expect(causes(world)).toEqual(['count', 'delay'])
-  })
-
-  it('15: after a longer pause a message leaves at once, and the next ones wait for what is left', async () => {
+  it('15: the time counts from the last flush: after a longer pause a message leaves at once, the next ones wait', async () => {
     const world = open()
     world.clock.tick(7_000)
     await track(world, 'a', 'b')
     world.clock.tick(5_000)
     expect(world.requests()).toEqual(['7000 a', '12000 b'])
+    expect(causes(world)).toEqual(['delay', 'delay'])
   })
 
   it('17: nineteen and then silence are one request after the delay; nothing is no request, and no timer', async () => {

@@ -5,9 +5,8 @@ import { checkOptions } from '../../src/core/options.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { urlsSink } from '../../src/destination/urls.ts'
 import type { Event } from '../../src/event/index.ts'
-import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
-import { busy, open, track, yes, type Answer } from './virtual.ts'
+import { open, track, yes } from './virtual.ts'
 
 const wait = (notBefore: number): Verdict => left(retryable('status', { status: 429, notBefore }))
 
@@ -65,19 +64,4 @@ it('an exchange refuses two sinks of one name, and ends what waits for one that 
   expect([url.calls.length, url.closed, other.calls, verdicts]).toEqual([1, [], [], []])
   exchange([other])
   expect(verdicts).toMatchObject([{ left: { causes: [{ failure: { reason: 'held' } }] } }])
-})
-
-it('Retry-After of another event costs a retry no attempt of its policy (DE2)', async () => {
-  const answer: Answer = (id, number) => {
-    if (id === 'held' && number === 1) return { verdict: busy }
-    return { verdict: id === 'held' || number > 1 ? yes : wait(clock.now() + 10_000) }
-  }
-  const { clock, destination, outcomes } = open([answer], { retry: both(exponential(), limitRetries(1)) })
-  await destination.send(track('held'))
-  await destination.send(track('other'))
-  await clock.advance(20_000)
-  expect(outcomes).toMatchObject([
-    { _tag: 'Delivered', attempts: 2 },
-    { _tag: 'Delivered', attempts: 2 },
-  ])
 })

@@ -157,7 +157,6 @@ const statuses = [{ from: 460, to: 460, means: 'retry' } as const]
 it.each<[Reply, object, IngestionOptions?]>([
   [{ status: 299 }, { right: { status: 299 } }],
   [{ status: 401 }, { left: { _tag: 'Refused', reason: 'status', status: 401 } }],
-  [{ status: 408 }, { left: { _tag: 'Retryable', reason: 'status' } }],
   [{ status: 599 }, { left: { _tag: 'Retryable', reason: 'status' } }],
   [{ announced: true }, { right: { status: 200 } }],
   [{ status: 460 }, { left: { _tag: 'Retryable', status: 460 } }, { statuses }],

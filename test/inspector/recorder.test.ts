@@ -163,23 +163,3 @@ it.each<[string, ReadonlyArray<Kind>]>([
   at += 2_000
   expect(memory.snapshot(stats).word).toBe('Idle')
 })
-
-it('makes a text of a reason again when it is another one', () => {
-  const memory = recorder(10, 'first')
-  const failed = (status: number, detail: string, because: string): void => {
-    const failure = retryable('status', { status, detail })
-    memory.onEvent(attempt(itemOf(1), 9, 1, left(failure)))
-    const wait = { attempts: 1, failure, delay: 7, because }
-    memory.onEvent({ ...told, _tag: 'Waiting', at: 9, item: itemOf(1), ...wait })
-  }
-  memory.onEvent(eventOf('accept', 1, 9))
-  failed(503, 'a', 'x')
-  failed(503, 'a', 'x')
-  failed(503, 'b', 'y')
-  failed(500, 'b', 'y')
-  const history = memory.history('m1')
-  const of = (text: string) => `failed after 1 ms at a: status ${text}`
-  expect(history && inOneLine(history)).toBe(
-    `m1: ${of('503, a')}; waits 7 ms: x; ${of('503, a')}; waits 7 ms: x; ${of('503, b')}; waits 7 ms: y; ${of('500, b')}; waits 7 ms: y`,
-  )
-})
