@@ -97,13 +97,11 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
  * the request, so the write key and `headers` are replaced before a text is cut.
  */
 export const answerReader = (writeKey: string, credentials: string, headers: ReadonlyArray<string> = []) => {
-  const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
-  const hidden = headers.filter(({ length }) => length >= MIN_SECRET)
-  const without = (text: string, parts: ReadonlyArray<string>, name: string): string =>
-    parts.reduce((rest, part) => rest.replaceAll(part, name), text)
+  const keys = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
+  const secrets = [...keys, ...headers.filter(({ length }) => length >= MIN_SECRET)]
 
   const detailOf = (text: string): string | undefined => {
-    const shown = without(without(text, forms, '[write key]'), hidden, '[header]').trim()
+    const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).trim()
     const clean = oneLine(shown.slice(0, MAX_READ))
     if (clean === '') return undefined
     return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean

@@ -182,7 +182,7 @@ describe('the text of a refusal', () => {
   it('is the detail, on one line, shortened, without the key', async () => {
     const credentials = Buffer.from(`${KEY}:`).toString('base64')
     const body = `bad\r\nkey ${KEY} or ${credentials} \u001b[31m${'x'.repeat(300)}`
-    const clean = 'bad??key [write key] or [write key] ?[31m'
+    const clean = 'bad??key [secret] or [secret] ?[31m'
     expect(await failureOn({ status: 400, body })).toEqual({
       _tag: 'Refused',
       reason: 'status',
@@ -195,7 +195,7 @@ describe('the text of a refusal', () => {
     const server = await serve(() => ({ status: 400, body: 'got 1, Bearer abcdefgh' }))
     const sink = sinkTo(server.origin, { headers: { 'X-Version': '1', 'X-Proxy': 'Bearer abcdefgh' } })
     expect(await deliverOnce(sink, batch('a'))).toMatchObject({
-      verdicts: [{ left: { detail: 'got 1, [header]' } }],
+      verdicts: [{ left: { detail: 'got 1, [secret]' } }],
     })
   })
 
@@ -288,8 +288,8 @@ describe('a 200 with ok:false (clients/25)', () => {
 
   it('fails a message that was sent alone, in a batch or not', async () => {
     const reply = json({ ok: false, errors: [{ index: 0, reason: `key ${KEY}\n` }] })
-    expect(await verdictOn(reply, batch('a'))).toMatchObject(no('key [write key]'))
-    expect(await verdictOn(reply, member('a'))).toMatchObject(no('key [write key]'))
+    expect(await verdictOn(reply, batch('a'))).toMatchObject(no('key [secret]'))
+    expect(await verdictOn(reply, member('a'))).toMatchObject(no('key [secret]'))
   })
 
   it.each<[string, Reply]>([

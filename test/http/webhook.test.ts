@@ -365,7 +365,7 @@ describe('a receiver that answers', () => {
   it('may be retried after nothing but 100 Continue, a 101, or interim answers above 16 KiB (L1)', async () => {
     const endless = `HTTP/1.1 103 Hints\r\nX: ${'a'.repeat(20_000)}`
     const switching = 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'
-    for (const part of [switching, endless, CONTINUE.repeat(700) + FINAL])
+    for (const part of [switching, endless, HINTS.repeat(700) + FINAL])
       expect(await deliverOnce(sinkTo(await answering(part)), event)).toMatchObject({ verdicts: network })
     const sink = sinkTo({ url: await answering(CONTINUE, CONTINUE), timeout: 50 })
     const timeout = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'timeout' } }]
