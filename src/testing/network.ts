@@ -47,14 +47,6 @@ export interface ScriptedNetwork {
    * redirect, records text, bytes or `URLSearchParams`. A fault is a TypeError caused by that of `request`.
    */
   readonly fetch: typeof globalThis.fetch
-  /**
-   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null or an
-   * error; an answer that is no 2xx is one with its `status`. The result cancels it: `done` is not called.
-   */
-  readonly callback: (
-    request: NetworkRequest,
-    done: (error: (Error & { readonly status?: number }) | null, answer?: NetworkAnswer) => void,
-  ) => () => void
   /** Every request, in the order of their start. */
   readonly calls: ReadonlyArray<NetworkCall>
   /** Requests that have started and not ended. */
@@ -171,22 +163,6 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
     }
   }
 
-  const callback: ScriptedNetwork['callback'] = (asked, done) => {
-    const cancelling = new AbortController()
-    request({ ...asked, signal: cancelling.signal }).then(
-      (answer) => {
-        const { status } = answer
-        const isTaken = status >= 200 && status < 300
-        done(isTaken ? null : Object.assign(new Error(`status ${String(status)}`), { status }), answer)
-      },
-      (error: unknown) => {
-        // `request` rejects with errors.
-        if (!cancelling.signal.aborted) done(error as Error)
-      },
-    )
-    return () => cancelling.abort()
-  }
-
   const running = (): number => calls.filter(({ ended }) => ended === undefined).length
-  return { request, fetch, callback, calls, running }
+  return { request, fetch, calls, running }
 }
