@@ -20,7 +20,7 @@ import type { BadLine } from '../sources/ndjson.ts'
 import type { Place } from './flags.ts'
 import { assertWritable, markFromText, markToText, type Input, type Cursor } from './input.ts'
 import { UsageError, type OutputForm } from './options.ts'
-import { drawLive, drawProgress, drawStopping, outputOf } from './live.ts'
+import { drawLive, drawStopping, outputOf } from './live.ts'
 import { endingOf, exitCodeOf, madeRoom, refusalReport, newsOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
@@ -362,8 +362,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
 
   let erase = (): void => undefined
   if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
-  else if (output === 'live') erase = drawLive(terminal, [part], { limit: job.retryFor })
-  else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, target.stats)
+  else if (err.isTTY && output !== 'quiet') erase = drawLive(terminal, [part], { limit: job.retryFor })
   stop.gently.addEventListener('abort', () => {
     erase()
     erase = drawStopping(terminal, job.grace + LAST_ATTEMPT, () => target.stats().waiting)

@@ -1,11 +1,10 @@
-/** What is redrawn below the lines of a terminal: the live view, a row for each URL, and progress. */
+/** What is redrawn below the lines of a terminal: the live view, a row for each URL. */
 import { constVoid } from '../core/either.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
-import type { Totals } from '../core/outcome.ts'
 import type { Inspectable } from '../inspector/inspector.ts'
 import { recorder } from '../inspector/recorder.ts'
 import type { OutputForm, Output } from './options.ts'
-import { showMillis, showSummary } from './report.ts'
+import { showMillis } from './report.ts'
 import type { Paint, Styles, Terminal } from './terminal.ts'
 
 /** What is drawn of one part. */
@@ -144,12 +143,6 @@ export const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string
     cancel()
     draw('')
   }
-}
-
-/** Draws the totals as they are. Answers how to remove them. */
-export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel => {
-  const text = (): string => showSummary(`accepted ${String(totals().accepted)}`, 0, totals())
-  return redrawn(terminal, 125, () => text().slice(0, terminal.width()), systemClock)
 }
 
 /** Says that a command is stopping: a countdown on a screen, else one line. Answers how to remove it. */
