@@ -26,7 +26,6 @@ export const memoryShares = (maxBytes: number) => {
   }
 }
 
-/** The part of one request. */
 export type MemoryShare = ReturnType<ReturnType<typeof memoryShares>>
 
 /** Each body may take `timeout` milliseconds and have `maxBody` bytes. */

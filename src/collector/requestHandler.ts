@@ -132,10 +132,8 @@ export const requestHandler = (
 ): AnswerRequest => {
   const newShare = memoryShares(maxUploadBytes)
 
-  const answer = async (
-    share: MemoryShare,
-    ...[method, target, header, readBody]: Parameters<AnswerRequest>
-  ): Promise<Answer> => {
+  type AnswerFor = (share: MemoryShare, ...request: Parameters<AnswerRequest>) => Promise<Answer>
+  const answer: AnswerFor = async (share, method, target, header, readBody) => {
     const endpoint = endpointOf(target)
     if (endpoint === undefined) return unknownPath
     if (method !== 'POST') return reject(405, 'only POST is understood here', { Allow: 'POST' })
@@ -194,8 +192,7 @@ export const requestHandler = (
       onDefect(error)
       return busy('something went wrong here: try again', 500)
     }
-    return answer(share, ...request)
-      .catch(failed)
-      .finally(share.end)
+    const answered = answer(share, ...request).catch(failed)
+    return answered.finally(share.end)
   }
 }

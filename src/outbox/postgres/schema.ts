@@ -259,10 +259,9 @@ const migrateOptions = strict({ schema: withDefault(schemaName, 'headrace') })
 /** Makes the schema, or upgrades it. Safe beside others that do so, and beside workers of its version. */
 export const migrate = async (pool: PostgresPool, options: { schema?: string } = {}): Promise<void> => {
   const { schema } = checkOptions('options of migrate', migrateOptions, options)
-  const sql = schemaSql(schema)
   const lock = `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0))`
   // Several statements in one query are one transaction; two at a time would meet in the catalogs.
-  await pool.query({ text: `set local ${OWN_NAMES};${lock};${sql}` })
+  await pool.query({ text: `set local ${OWN_NAMES};${lock};${schemaSql(schema)}` })
 }
 
 /** The code by which the default log has the message of an error. */
