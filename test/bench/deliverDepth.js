@@ -1,5 +1,5 @@
 // What `deliver` costs an event, by how many wait: a sink holds everything back until all are queued, then answers. It should
-// cost the same at any depth. Beside it an array with an index by hand. The retried ones fail once, wait together, and are delivered then.
+// cost the same at any depth. The retried ones fail once, wait together, and are delivered then.
 import { left, right } from 'fp-ts/lib/Either.js'
 import { deliver, retryable } from 'headrace'
 import { exponential } from 'headrace/policy'
@@ -38,25 +38,6 @@ const holding = (verdictOf) => {
   }
 }
 
-/** An array with an index and a callback for each. */
-const byHand = (depth) =>
-  new Promise((resolve) => {
-    const waiting = []
-    for (let i = 0; i < depth; i++) waiting.push({ id: String(i), item: payloadOf(i) })
-    let head = 0
-    let ended = 0
-    const next = () => {
-      const entry = waiting[head]
-      waiting[head++] = undefined
-      if (entry !== undefined) queueMicrotask(() => end({ _tag: 'Delivered', item: entry.item, attempts: 1 }))
-    }
-    const end = (outcome) => {
-      if (outcome._tag === 'Delivered' && ++ended === depth) resolve()
-      else next()
-    }
-    for (let i = 0; i < Math.min(AT_A_TIME, depth); i++) next()
-  })
-
 /** Queues as many as `depth` before an operator, then lets them go. */
 const through = (depth, operator, letGo) =>
   new Promise((resolve) => {
@@ -68,7 +49,6 @@ const through = (depth, operator, letGo) =>
   })
 
 const kinds = {
-  'an array by hand': byHand,
   'headrace, deliver': (depth) => {
     const { sink, letGo } = holding(() => DELIVERED)
     return through(depth, deliver(sink, { outbox: memoryOutbox({ maxCount: depth }) }), letGo)
@@ -106,7 +86,5 @@ export const plans = Object.keys(kinds).map((kind) => ({
   warmUp: 1,
   apart: true,
   // "Flat" has to be a number here: at most twice, at every depth and not only at the deepest.
-  limits: kind.startsWith('headrace')
-    ? Object.fromEntries(DEPTHS.slice(1).map((depth) => [nameOf(depth), 2]))
-    : {},
+  limits: Object.fromEntries(DEPTHS.slice(1).map((depth) => [nameOf(depth), 2])),
 }))
