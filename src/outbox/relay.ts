@@ -258,7 +258,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     // A restart goes on with the deadline of an attempt that was cut.
     for (const [entry, due] of cut)
       if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
-    /** Another part may go on with an outbox that stays open. */
+    /** Another part may go on with an outbox that stays open. Answers whether there was any. */
     const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
       const list = entries.filter((entry) => !isLost(entry)).map((entry) => ({ entry, due: now() }))
       if (list.length > 0) nack(list)
@@ -271,7 +271,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (isStoreBusy()) return
       const rest = held.drain()
       unended.push(...rest)
-      // It is called again when the store has them.
       if (putBack(rest)) return
       idle.unsubscribe()
       const mine = unended.filter(isLost).map(ackOf)
@@ -282,6 +281,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         book.end(unfinished)
         book.afterReports(() => {
           state = 'aborted'
+          // Another part may have begun meanwhile.
+          inUse.get(outbox)?.()
           changedLater.set(Infinity)
           unwatch?.()
           done(unfinished.map(({ entry }) => entry.item))
@@ -366,7 +367,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       const todo = next()
       return todo.do !== 'wait' || todo.until < instant
     },
-    /** Whether no delivery runs and the store has all results. */
     isSettled: (): boolean => at.running === 0 && !isUnsaved(),
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,

@@ -38,17 +38,17 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
 }
 
 describe('deliver with a batch', () => {
-  it('sends no part of a batch at a stop, and leaves it to the next deliver over the outbox', () => {
+  it('leaves retries, and new items that fit in no batch, to the next deliver over the outbox, in order', () => {
     const [stop, memory] = [new Subject<void>(), memoryOutbox<string>()]
     const outbox = { ...memory, keeps: () => true, takeRemaining: () => [] }
     const batch = { maxCount: 9, maxBytes: 10, maxDelay: 100, sizeOf: () => 6 }
-    const stopped = play({ outbox, stop, batch })
+    const stopped = play({ outbox, stop, batch, maxInFlight: 9, random: () => 1 }, () => busy)
     stopped.give('a', 'b')
     stopped.clock.tick(20)
     stop.next()
-    const next = play({ outbox, batch })
-    next.clock.tick(1_000)
-    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['20 b']])
+    const next = play({ outbox, batch, maxInFlight: 9 })
+    next.clock.tick(5_000)
+    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['1010 a', '1110 b']])
   })
 
   it('sends full batches at once, and the rest when the first item has waited maxDelay', () => {

@@ -155,6 +155,17 @@ describe('deliver', () => {
   })
 })
 
+it('delivers at once an entry that an earlier deliver puts back late', async () => {
+  const [clock, memory] = [virtualClock(), memoryOutbox<string>()]
+  const nack: typeof memory.nack = (list) => turns().then(() => memory.nack(list))
+  const outbox = { ...memory, keeps: () => true, takeRemaining: () => [], nack }
+  const earlier = concat(of(right('a')), NEVER).pipe(deliver(scripted(clock), { clock, outbox }))
+  earlier.subscribe().unsubscribe()
+  const seen = record(NEVER.pipe(lift(), deliver(sink<string>('s', nothing), { clock, outbox })))
+  await clock.advance(10)
+  expect(tags(seen)).toBe('Delivered')
+})
+
 type Ended = Refusal | Outcome<string>
 const told = (ended: Ended): string => ('item' in ended ? `${ended._tag} ${ended.item}` : ended._tag)
 
