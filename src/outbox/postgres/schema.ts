@@ -25,13 +25,13 @@ export const schemaName = guarded(
 )
 
 /** A function of another role, in a schema of its path, must not run as the role that calls ours. */
-const OWN_NAMES = 'search_path = pg_catalog, pg_temp'
+const OWN_NAMES = 'set search_path = pg_catalog, pg_temp'
 
 /**
  * The options of a function whose plan is the same for ten rows and for millions. A plan with a step that is
  * "off" has a cost at which PostgreSQL compiles it first, which takes 0.5 s.
  */
-const STEADY_PLAN = `language plpgsql set ${OWN_NAMES} set enable_seqscan = off set enable_bitmapscan = off
+const STEADY_PLAN = `language plpgsql ${OWN_NAMES} set enable_seqscan = off set enable_bitmapscan = off
   set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off`
 
@@ -49,7 +49,7 @@ export const schemaSql = (schema = 'headrace'): string => {
       select e.id from ${schema}.item e where e.queue = q and e.key = k order by e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
   const index = (name: string, on: string): string =>
-    `do $$ begin if to_regclass('${schema}.${name}') is null then
+    `do $$ begin if pg_catalog.to_regclass('${schema}.${name}') is null then
       create index ${name} on ${schema}.item ${on}; end if; end $$;`
   return `
 create schema if not exists ${schema};
@@ -222,7 +222,7 @@ end $$;
 
 -- Ends a worker under all its ids. The items in "kept" go to a new one, the others are free.
 create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
-returns void language plpgsql set ${OWN_NAMES} as $$
+returns void language plpgsql ${OWN_NAMES} as $$
 begin
   -- A statement that leases for an old id has ended then, or finds no worker.
   perform from ${schema}.worker w where w.id = any(mine) for update;
@@ -259,9 +259,9 @@ const migrateOptions = strict({ schema: withDefault(schemaName, 'headrace') })
 /** Makes the schema, or upgrades it. Safe beside others that do so, and beside workers of its version. */
 export const migrate = async (pool: PostgresPool, options: { schema?: string } = {}): Promise<void> => {
   const { schema } = checkOptions('options of migrate', migrateOptions, options)
-  const lock = `select pg_advisory_xact_lock(hashtextextended('${schema}:migrate', 0))`
+  const lock = `pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('${schema}:migrate', 0))`
   // Several statements in one query are one transaction; two at a time would meet in the catalogs.
-  await pool.query({ text: `set local ${OWN_NAMES};${lock};${schemaSql(schema)}` })
+  await pool.query({ text: `select ${lock};${schemaSql(schema)}` })
 }
 
 /** The code by which the default log has the message of an error. */

@@ -105,7 +105,7 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
     (select count(*) from ${schema}.dead where queue = $1) as dead,
     exists (select from ${schema}.worker where queue = $1 and expires < $2)
       or exists (select from ${schema}.item where queue = $1 and worker = -1) as late,
-    extract(epoch from clock_timestamp() - statement_timestamp())::float8 * 1000 as took
+    extract(epoch from clock_timestamp() - statement_timestamp())::float8 * 1000::float8 as took
     from ${schema}.item where queue = $1 and worker is distinct from -1`,
   listDead: `select * from ${schema}.dead where queue = $1 and id > $2 order by id limit $3`,
   addDead: `insert into ${schema}.dead (queue, at, key, size, about, item)
