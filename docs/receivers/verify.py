@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.read(int(self.headers.get("Content-Length", 0)), MAX_BODY)
         # A proxy may send chunks, which http.server leaves to us. Unread, they would be taken for a request.
         body = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
+        while size := int(self.rfile.readline(1000).split(b";")[0], 16):
             body += self.read(size, MAX_BODY - len(body))
             self.rfile.readline()
         while self.rfile.readline().strip():  # trailers

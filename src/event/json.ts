@@ -17,7 +17,6 @@ export interface JsonObject {
 /** A step into an object (a key) or into an array (a position). */
 export type Key = string | number
 
-/** One thing that is wrong in one place. */
 export interface Finding {
   readonly steps: ReadonlyArray<Key>
   readonly message: string

@@ -39,7 +39,6 @@ const withLibrary = (context: JsonObject, library: Library): MessageContext => {
   return isRecord(context['library']) ? context : { ...context, library }
 }
 
-/** The members of all kinds. */
 type MemberOf<E, Key> = E extends unknown ? (Key extends keyof E ? E[Key] : never) : never
 type TrackedMembers = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
 

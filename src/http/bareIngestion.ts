@@ -97,8 +97,12 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
  * the request, so the write key and `headers` are replaced before a text is cut.
  */
 export const answerReader = (writeKey: string, credentials: string, headers: ReadonlyArray<string> = []) => {
-  const keys = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
-  const secrets = [...keys, ...headers.filter(({ length }) => length >= MIN_SECRET)]
+  const formsOf = (text: string) => [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
+  // Of `Bearer TOKEN` also the token.
+  const values = headers.flatMap((value) => [value, value.slice(value.lastIndexOf(' ') + 1)])
+  const hidden = [writeKey, ...values.filter(({ length }) => length >= MIN_SECRET)].flatMap(formsOf)
+  // One may be a part of another.
+  const secrets = [credentials, ...hidden].toSorted((a, b) => b.length - a.length)
 
   const detailOf = (text: string): string | undefined => {
     const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).trim()

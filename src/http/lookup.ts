@@ -3,7 +3,6 @@ import { codeOf, isError } from '../core/failure.ts'
 
 type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
 
-/** Finds every address of a name. */
 export type Lookup = (name: string, options: LookupAllOptions, done: Found) => void
 
 const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'

@@ -16,7 +16,6 @@ import { guardedLookup, guardOf } from './egress.ts'
 import { failureOf } from './networkError.ts'
 import { addedHeaders, urlName, type RequestOptions } from './httpOptions.ts'
 
-/** A payload to post. */
 export interface Posting {
   readonly payload: Payload<unknown>
   /** Receives the body of the answer before the end, if it came whole and has at most `maxBody` bytes. */

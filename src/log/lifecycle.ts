@@ -60,7 +60,6 @@ export const safeSubject = <T>(report: OnError) => {
     },
     complete: (): void => order.take(() => subject.complete(), undefined),
     observed: (): boolean => subject.observed,
-    /** The stream for the host. */
     values$: guardedStream(subject, report),
   }
 }

@@ -76,7 +76,6 @@ const metaBy = (tracer: Tracer, records: () => boolean): Telemetry['meta'] => {
 }
 
 const layerBy = (tracer: Tracer, records: () => boolean, type: string, sends: boolean | undefined): Layer => {
-  /** The context of an attempt, with its span. */
   const open = (sink: string, item: unknown, number: number): Context => {
     const members = batchMembers(item)
     const own = members ? undefined : traceOf(item)

@@ -37,7 +37,6 @@ export const batchMembers = (item: unknown): ReadonlyArray<unknown> | undefined 
 /** A trace that is not sampled, as `toHeaders` writes it. */
 const UNSAMPLED = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-00$/
 
-/** The trace in `meta` of an item. */
 export const traceOf = (item: unknown): SpanContext | undefined => {
   const meta = isRecord(item) ? item['meta'] : undefined
   const { traceparent: text, tracestate } = isRecord(meta) ? meta : {}

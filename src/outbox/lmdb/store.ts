@@ -224,9 +224,9 @@ const assertMayOpen = (path: string): void => {
 
 /** A link in a folder of another user would have us write into any file, and a pipe would never be read. */
 const assertFiles = (path: string): void => {
-  for (const name of [DATA_FILE, LOCKS_FILE, LOCK_FILE])
-    if (lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === false)
-      throw new OutboxError('notAnOutbox', path, `${join(path, name)} is not a file: ${WAYS_OUT.notAnOutbox}`)
+  for (const file of [DATA_FILE, LOCKS_FILE, LOCK_FILE].map((name) => join(path, name)))
+    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false)
+      throw new OutboxError('notAnOutbox', path, `${file} is a link, or no file: ${WAYS_OUT.notAnOutbox}`)
 }
 
 /** Checks the files in the folder as far as lmdb would end the process, or hide the reason. */

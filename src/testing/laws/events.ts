@@ -1,9 +1,8 @@
 /** Events of all seven kinds in canonical form, and the bodies and calls that they are written as. */
 import * as fc from 'fast-check'
 import type { Fields } from '../../core/json.ts'
-import { Alias, Delete, Group, Identify, Page, Screen, Track, callOf } from '../../event/model.ts'
+import { Alias, Delete, Group, Identify, Page, Screen, Track, callOf, type Kind } from '../../event/model.ts'
 import type { Event } from '../../event/event.ts'
-import type { Kind } from '../../event/model.ts'
 import { toWebhookBody, type WireBody } from '../../event/webhookBody.ts'
 import { arbitraryFor } from './codecArbitrary.ts'
 
