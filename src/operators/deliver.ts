@@ -98,6 +98,8 @@ const shape = {
   batch: optional(bulkOptions),
 }
 
+/** Outboxes whose deliver was unsubscribed and still puts back what it has leased. */
+const leaving = new WeakSet<object>()
 /** Lefts that a deliver reported: another one may receive them too. */
 const reportedLefts = new WeakSet<object>()
 
@@ -126,7 +128,6 @@ const runRelay = <L, P, D>(
     if (inUse.has(outbox)) return subscriber.error(new Error(IN_USE))
     inUse.set(outbox, constVoid)
     const use = new Subscription(() => inUse.delete(outbox))
-    subscriber.add(use)
     const stopped = new Subject<void>()
     let state: 'open' | 'completed' | 'stopped' | { readonly error: unknown } = 'open'
     /** Items for which the outbox has not answered yet. */
@@ -155,7 +156,7 @@ const runRelay = <L, P, D>(
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
-      if (state === 'open' || enqueuing > 0) return
+      if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leaving.has(outbox))) return
       if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = isStopped() ? 0 : work.lost()
       if (lost > 0) {
@@ -165,6 +166,7 @@ const runRelay = <L, P, D>(
       }
       // Before the end, because its subscriber may subscribe again at once.
       use.unsubscribe()
+      if (!isStopped()) work.abort(constVoid)
       if (typeof state === 'object') subscriber.error(state.error)
       else subscriber.complete()
     }
@@ -206,14 +208,21 @@ const runRelay = <L, P, D>(
       )
     }
     const stop = (): void => {
-      if (isStopped()) return
+      if (isStopped() || use.closed) return
       state = 'stopped'
       stopped.next()
-      work.abort(endIfDone)
+      if (subscriber.closed) leaving.add(outbox)
+      work.abort(() => {
+        // Another one may have begun meanwhile.
+        if (leaving.delete(outbox)) inUse.get(outbox)?.()
+        endIfDone()
+      })
     }
 
     work.changes$.subscribe({ next: endIfDone, error: endIfDone })
     subscriber.add(stop)
+    // After `stop`, which does nothing once the stream has ended.
+    subscriber.add(use)
     options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({
       next: stop,
       error: (error: unknown) =>

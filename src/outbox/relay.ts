@@ -255,16 +255,15 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const stopWaiting = writes.stopRetrying(storeTimeout)
     const { cut, queued } = sending.cancelAll()
     const unended = [...cut.keys(), ...queued]
-    // A restart goes on with the deadline of an attempt that was cut.
-    for (const [entry, due] of cut)
-      if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
     /** Another part may go on with an outbox that stays open. Answers whether there was any. */
     const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
       const list = entries.filter((entry) => !isLost(entry)).map((entry) => ({ entry, due: now() }))
       if (list.length > 0) nack(list)
       return list.length > 0
     }
-    putBack(queued)
+    // A restart goes on with the deadline of an attempt that was cut.
+    const begun = [...cut].map(([entry, at]) => ({ ...entry, firstAttemptAt: entry.firstAttemptAt ?? at }))
+    putBack([...begun, ...queued])
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
     /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
     const handBack = (): void => {
@@ -281,8 +280,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         book.end(unfinished)
         book.afterReports(() => {
           state = 'aborted'
-          // Another part may have begun meanwhile.
-          inUse.get(outbox)?.()
           changedLater.set(Infinity)
           unwatch?.()
           done(unfinished.map(({ entry }) => entry.item))

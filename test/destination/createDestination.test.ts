@@ -79,7 +79,7 @@ describe('close', () => {
     void destination.close({ timeout: 0 })
     await clock.advance(500)
     expect(kept.slice(1)).toMatchObject([
-      { entry: { item: { id: 'cut' }, firstAttemptAt, progress: undefined }, due: firstAttemptAt },
+      { entry: { item: { id: 'cut' }, firstAttemptAt, progress: undefined } },
       { entry: { item: { id: 'retried' }, firstAttemptAt, progress: { attempts: 1 } } },
     ])
   })

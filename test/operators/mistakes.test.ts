@@ -242,8 +242,11 @@ describe('one outbox, one deliver', () => {
     expect(await next).toBe('no error')
     // The first one is torn down after the second began.
     const busy = new Subscription()
-    through(of('d')).subscribe({ complete: () => busy.add(through(NEVER).subscribe()) })
+    const second = concat(['e', 'f'], NEVER).pipe(lift(), deliver(some, { outbox, maxInFlight: 1 }))
+    const seen: string[] = []
+    through(of('d')).subscribe({ complete: () => busy.add(second.subscribe(({ _tag }) => seen.push(_tag))) })
     await turns()
+    expect(seen).toEqual(['Delivered', 'Delivered'])
     expect(await errorOf(through(of('e')))).toContain('another part works on this outbox')
     busy.unsubscribe()
   })

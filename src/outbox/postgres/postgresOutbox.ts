@@ -391,7 +391,7 @@ const postgresOutbox = <A>(
     nextDue: leases.nextDue,
     watch: (call) => {
       lookAgain = call
-      return () => (lookAgain = constVoid)
+      return () => (lookAgain = lookAgain === call ? constVoid : lookAgain)
     },
     dead,
     stats: () => ({ ...counts, waiting: waiting(), evictedDeadLetters, maxCount, maxBytes }),
