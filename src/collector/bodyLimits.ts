@@ -42,7 +42,7 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBody: number) => {
       end()
       onCut(answer)
     }
-    const cancelTimer = clock.schedule(timeout, () => cut(tooSlow))
+    const cancelTimer = clock.schedule(timeout, () => cut(tooSlow), { holds: false })
     running.add(cut)
     return end
   }
