@@ -113,8 +113,7 @@ export const listenCommand = async (options: OptionsOf<'listen'>, terminal: Term
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== 'POST') return void response.writeHead(405, { Allow: 'POST' }).end()
     // A page in a browser of this machine may post here, but not to the service behind.
-    if (forwardTo && request.headers.origin !== undefined)
-      return void response.writeHead(403).end('a web page may not post to --forward-to')
+    if (forwardTo && request.headers.origin !== undefined) return void response.writeHead(403).end()
     const read = await readRequest(request, MAX_REQUEST)
     if (isLeft(read)) {
       err.line(`headrace listen: a body of more than ${String(MAX_REQUEST)} bytes was answered with 413`)

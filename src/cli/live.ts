@@ -18,7 +18,6 @@ export interface View {
   readonly requests?: ReadonlyArray<string>
 }
 
-const REDRAW_PERIOD = 250
 const MAX_VIEWED = 100
 /** Columns of a receiver's name; its state stands beside it on a screen of 40. */
 const NAME_WIDTH = 28
@@ -124,7 +123,7 @@ export const drawLive = (
     const shown = watched.map(({ snapshot }) => snapshot())
     return liveFrame(shown, terminal.width(), terminal.err.paint, view).join('\n')
   }
-  const erase = redrawn(terminal, REDRAW_PERIOD, text, clock)
+  const erase = redrawn(terminal, 250, text, clock)
   return () => {
     erase()
     for (const { watching } of watched) watching.unsubscribe()

@@ -54,10 +54,6 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 }
 
 const MAX_DETAIL = 200
-/** Characters of an answer that are made one line: a megabyte of control characters takes 75 ms. */
-const MAX_READ = 1_000
-/** Characters of a header's value that may be a secret. A shorter one may be a part of any word. */
-const MIN_SECRET = 8
 
 const parsedJson = (body: Buffer) =>
   valueOr<unknown, undefined>(undefined, () => JSON.parse(new TextDecoder().decode(body)))
@@ -100,13 +96,15 @@ export const answerReader = (writeKey: string, credentials: string, headers: Rea
   const formsOf = (text: string) => [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
   // Of `Bearer TOKEN` also the token.
   const values = headers.flatMap((value) => [value, value.slice(value.lastIndexOf(' ') + 1)])
-  const hidden = [writeKey, ...values.filter(({ length }) => length >= MIN_SECRET)].flatMap(formsOf)
+  // One below 8 characters is no secret and may be a part of any word.
+  const hidden = [writeKey, ...values.filter(({ length }) => length >= 8)].flatMap(formsOf)
   // One may be a part of another.
   const secrets = [credentials, ...hidden].toSorted((a, b) => b.length - a.length)
 
   const detailOf = (text: string): string | undefined => {
     const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).trim()
-    const clean = oneLine(shown.slice(0, MAX_READ))
+    // A megabyte of control characters takes 75 ms.
+    const clean = oneLine(shown.slice(0, 1_000))
     if (clean === '') return undefined
     return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
   }
