@@ -98,8 +98,9 @@ const shape = {
   batch: optional(bulkOptions),
 }
 
-/** Outboxes whose deliver was unsubscribed and still puts back what it has leased. */
-const leaving = new WeakSet<object>()
+/** By outbox: how many delivers were stopped and still put back what they have leased. */
+const leaving = new WeakMap<object, number>()
+const leavingOf = (outbox: object): number => leaving.get(outbox) ?? 0
 /** Lefts that a deliver reported: another one may receive them too. */
 const reportedLefts = new WeakSet<object>()
 
@@ -156,7 +157,7 @@ const runRelay = <L, P, D>(
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
-      if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leaving.has(outbox))) return
+      if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leavingOf(outbox) > 0)) return
       if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = isStopped() ? 0 : work.lost()
       if (lost > 0) {
@@ -211,10 +212,11 @@ const runRelay = <L, P, D>(
       if (isStopped() || use.closed) return
       state = 'stopped'
       stopped.next()
-      if (subscriber.closed) leaving.add(outbox)
+      leaving.set(outbox, leavingOf(outbox) + 1)
       work.abort(() => {
+        leaving.set(outbox, leavingOf(outbox) - 1)
         // Another one may have begun meanwhile.
-        if (leaving.delete(outbox)) inUse.get(outbox)?.()
+        if (use.closed) inUse.get(outbox)?.()
         endIfDone()
       })
     }

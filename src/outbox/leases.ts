@@ -157,8 +157,7 @@ export const leases = <A>(
       const before = at.retries.count
       for (const entry of found) {
         if (isItem?.(entry.item) === false) strangers = [...strangers, entry]
-        else if (entry.progress === undefined && (!isRetries || entry.firstAttemptAt === undefined))
-          at.fresh.push(entry)
+        else if (entry.progress === undefined && !isRetries) at.fresh.push(entry)
         else at.retries.push(entry)
       }
       // A store may lease some of the due entries. After all retries asked for, only retries may be left.

@@ -254,25 +254,27 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     stopStarting()
     const stopWaiting = writes.stopRetrying(storeTimeout)
     const { cut, queued } = sending.cancelAll()
-    const unended = [...cut.keys(), ...queued]
-    /** Another part may go on with an outbox that stays open. Answers whether there was any. */
+    // A restart goes on with the deadline of an attempt that was cut.
+    for (const [entry, due] of cut)
+      if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
+    /** The outbox of a `deliver` stays open, for another one. With batches nothing passes a waiting retry. */
     const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
-      const list = entries.filter((entry) => !isLost(entry)).map((entry) => ({ entry, due: now() }))
-      if (list.length > 0) nack(list)
+      const retry = at.nextRetry()
+      const due = Math.max(now(), isBatch && retry < Infinity ? retry : 0)
+      const list = isSynchronous ? entries.filter((entry) => !isLost(entry)) : []
+      if (list.length > 0) nack(list.map((entry) => ({ entry, due })))
       return list.length > 0
     }
-    // A restart goes on with the deadline of an attempt that was cut.
-    const begun = [...cut].map(([entry, at]) => ({ ...entry, firstAttemptAt: entry.firstAttemptAt ?? at }))
-    putBack([...begun, ...queued])
+    putBack(queued)
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
     /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
     const handBack = (): void => {
       if (isStoreBusy()) return
       const rest = held.drain()
-      unended.push(...rest)
+      queued.push(...rest)
       if (putBack(rest)) return
       idle.unsubscribe()
-      const mine = unended.filter(isLost).map(ackOf)
+      const mine = [...cut.keys(), ...queued].filter(isLost).map(ackOf)
       writes.handBack(mine, (remaining) => {
         stopWaiting()
         book.leased(remaining)

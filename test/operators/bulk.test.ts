@@ -48,7 +48,7 @@ describe('deliver with a batch', () => {
     stop.next()
     const next = play({ outbox, batch, maxInFlight: 9 })
     next.clock.tick(5_000)
-    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['1010 a', '1110 b']])
+    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['1010 a', '1020 b']])
   })
 
   it('sends full batches at once, and the rest when the first item has waited maxDelay', () => {
