@@ -1,5 +1,5 @@
 /** Forwards lines to a destination or a client as fast as events end, until every event has ended. */
-import { statSync } from 'node:fs'
+import { fstatSync, statSync } from 'node:fs'
 import { Subject as Changes, firstValueFrom } from 'rxjs'
 import type { Either } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
@@ -362,7 +362,9 @@ export const forward = async (job: Job, terminal: Terminal) => {
 
   let erase = (): void => undefined
   if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
-  else if (err.isTTY && output !== 'quiet') erase = drawLive(terminal, [part], { limit: job.retryFor })
+  // The view would erase lines that a pipe brings to this screen.
+  else if (err.isTTY && output !== 'quiet' && (out.isTTY || !fstatSync(1).isFIFO()))
+    erase = drawLive(terminal, [part], { limit: job.retryFor })
   stop.gently.addEventListener('abort', () => {
     erase()
     erase = drawStopping(terminal, job.grace + LAST_ATTEMPT, () => target.stats().waiting)

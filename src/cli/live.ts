@@ -18,7 +18,6 @@ export interface View {
   readonly requests?: ReadonlyArray<string>
 }
 
-const MAX_VIEWED = 100
 /** Columns of a receiver's name; its state stands beside it on a screen of 40. */
 const NAME_WIDTH = 28
 /** Columns of what stands beside the name on one line. */
@@ -115,7 +114,7 @@ export const drawLive = (
   clock: Clock = systemClock,
 ): Cancel => {
   const watched = parts.map(({ events$, stats }) => {
-    const memory = recorder(MAX_VIEWED, '', clock.now)
+    const memory = recorder(100, '', clock.now)
     const watching = events$.subscribe({ next: memory.onEvent, error: constVoid })
     return { snapshot: () => memory.snapshot(stats()), watching }
   })
