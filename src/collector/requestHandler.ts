@@ -115,12 +115,6 @@ const deletionAnswer = (result: Either<Refusal, Deletion>): Answer => {
   return isWrong ? withErrors(1, [messageError(0, refusal)], 400) : busy(refusalReason(refusal))
 }
 
-/** Bytes that the value of a text takes, as a multiple of the text's. One of empty objects alone takes 20. */
-const VALUE_BYTES = 4
-
-/** Bytes of a message beside its value: an empty one takes 600 until it is refused. */
-const MESSAGE_BYTES = 1_024
-
 /** `maxBatchBytes`: of a body, also decompressed. `maxUploadBytes`: of all requests that have no answer. */
 export const requestHandler = (
   owners: () => ReturnType<typeof authentication<Source>>,
@@ -176,9 +170,8 @@ export const requestHandler = (
     const batch = readBatch(endpoint, value.right, !isParsed, size, maxBatchBytes)
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
-    // The size of a parsed body may be unknown.
-    if (!share.take(VALUE_BYTES * Math.max(0, size || 0) + MESSAGE_BYTES * messages.length))
-      return tooManyUploads
+    // A value takes some 4 times the bytes of its text, 20 if of empty objects alone; a message 600 beside it.
+    if (!share.take(4 * Math.max(0, size || 0) + 1_024 * messages.length)) return tooManyUploads
     const headers = { get: (name: string) => header(name.toLowerCase()) }
     if (endpoint === 'delete')
       return source.deletions ? deletionAnswer(await deleteUser([source], messages[0], headers)) : noDeletions

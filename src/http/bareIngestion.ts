@@ -99,7 +99,7 @@ export const answerReader = (writeKey: string, credentials: string, headers: Rea
   // One below 8 characters is no secret and may be a part of any word.
   const hidden = [writeKey, ...values.filter(({ length }) => length >= 8)].flatMap(formsOf)
   // One may be a part of another.
-  const secrets = [credentials, ...hidden].toSorted((a, b) => b.length - a.length)
+  const secrets = [...new Set([credentials, ...hidden])].toSorted((a, b) => b.length - a.length)
 
   const detailOf = (text: string): string | undefined => {
     const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).trim()
