@@ -170,7 +170,7 @@ export const requestHandler = (
     const batch = readBatch(endpoint, value.right, !isParsed, size, maxBatchBytes)
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
-    // A value takes some 4 times the bytes of its text, 20 if of empty objects alone; a message 600 beside it.
+    // A value takes 4 times the bytes of its text, one of empty objects 20 times; a message 600 beside it.
     if (!share.take(4 * Math.max(0, size || 0) + 1_024 * messages.length)) return tooManyUploads
     const headers = { get: (name: string) => header(name.toLowerCase()) }
     if (endpoint === 'delete')
