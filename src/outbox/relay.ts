@@ -259,11 +259,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
     /** The outbox of a `deliver` stays open, for another one. With batches nothing passes a waiting retry. */
     const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
-      const retry = at.nextRetry()
-      const due = Math.max(now(), isBatch && retry < Infinity ? retry : 0)
       const list = isSynchronous ? entries.filter((entry) => !isLost(entry)) : []
-      if (list.length > 0) nack(list.map((entry) => ({ entry, due })))
-      return list.length > 0
+      if (list.length === 0) return false
+      const retry = isBatch ? at.nextRetry() : Infinity
+      nack(list.map((entry) => ({ entry, due: Math.max(now(), retry < Infinity ? retry : 0) })))
+      return true
     }
     putBack(queued)
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
