@@ -3,7 +3,10 @@
  *
  * @module
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { nameOf } from '../../core/failure.ts'
+
+/** Node's files, loaded when they are needed: an `import` loads streams too, which takes 3 ms. */
+export const nodeFs = () => process.getBuiltinModule('node:fs')
 
 export interface FileFault {
   readonly reason: 'notAnOutbox' | 'damaged'
@@ -60,7 +63,7 @@ const evenSize = (size: number): number => size + (size % 2)
 /** Fewer bytes at the end of the file. */
 const readAt = (file: number, at: number, length: number): Buffer => {
   const bytes = Buffer.allocUnsafe(length)
-  return bytes.subarray(0, readSync(file, bytes, 0, length, at))
+  return bytes.subarray(0, nodeFs().readSync(file, bytes, 0, length, at))
 }
 
 /** The meta page at this offset. The file has two of them, and the later transaction counts. */
@@ -205,10 +208,10 @@ const checkTrees = (file: number, size: number, meta: NonNullable<ReturnType<typ
 
 /** The fault of a file of lmdb, if any. */
 export const fileFault = (path: string): FileFault | undefined => {
-  const file = openSync(path, 'r')
+  const file = nodeFs().openSync(path, 'r')
   let isShort = true
   try {
-    const { size } = fstatSync(file)
+    const { size } = nodeFs().fstatSync(file)
     const first = metaAt(file, 0)
     if (first === undefined) return size === 0 ? { ...SHORT, what: 'is empty' } : FOREIGN
     const second = metaAt(file, first.pageSize)
@@ -222,9 +225,10 @@ export const fileFault = (path: string): FileFault | undefined => {
     checkTrees(file, size, meta)
     return undefined
   } catch (error) {
-    if (error instanceof RangeError) return isShort ? SHORT : BROKEN
+    // Under Jest it is an error of another realm.
+    if (nameOf(error) === 'RangeError') return isShort ? SHORT : BROKEN
     throw error
   } finally {
-    closeSync(file)
+    nodeFs().closeSync(file)
   }
 }

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { left, right, valueOr, type Either } from '../../core/either.ts'
 import { codeOf } from '../../core/failure.ts'
+import { nodeFs } from './fileCheck.ts'
 
 /**
  * A lock file without content is being written, unless its time is further away: a power failure may leave
@@ -31,7 +31,7 @@ export const LOCK_FILE = 'headrace.lock'
 const statOf = (pid: number): ReadonlyArray<string> | undefined =>
   valueOr(undefined, () => {
     // The name of the process may hold blanks and brackets, so fields are counted from the last bracket.
-    const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
+    const text = nodeFs().readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return [fields[0] ?? '', fields[19] ?? '']
   })
@@ -49,14 +49,15 @@ const isRunning = ({ pid, started }: Holder): boolean => {
 
 /** The text of a lock file, and its process, if it is one that may be running. */
 const readLock = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
-  const text = readFileSync(file, 'utf8')
+  const text = nodeFs().readFileSync(file, 'utf8')
   // Written by `lock`; a missing time is only missing in a message.
   const found = valueOr(undefined, () => JSON.parse(text) as Holder | null)
   return { text, holder: Number(found?.pid) > 0 ? (found ?? undefined) : undefined }
 }
 
 const holderText = ({ pid, since }: Holder, file: string): string => {
-  if (pid === process.pid) return `by this process, since ${since}: close it first, or share it`
+  const thread = '(a worker thread that ended without a close keeps it until the process ends)'
+  if (pid === process.pid) return `by this process, since ${since}: close it first, or share it ${thread}`
   const stale = `(if it is no process of headrace, delete ${file})`
   return `by process ${String(pid)}, since ${since}: end that process, or use another folder ${stale}`
 }
@@ -64,29 +65,29 @@ const holderText = ({ pid, since }: Holder, file: string): string => {
 /** Removes a stale lock file, unless another process has replaced it meanwhile. */
 const removeStale = (file: string, stale: string): void => {
   const aside = `${file}.${String(process.pid)}`
-  renameSync(file, aside)
-  if (readFileSync(aside, 'utf8') === stale) rmSync(aside, { force: true })
-  else renameSync(aside, file)
+  nodeFs().renameSync(file, aside)
+  if (nodeFs().readFileSync(aside, 'utf8') === stale) nodeFs().rmSync(aside, { force: true })
+  else nodeFs().renameSync(aside, file)
 }
 
 /** Locks, or names the process that uses the folder; undefined after the removal of a stale lock file. */
 const tryLock = (file: string, text: string, now: number): Either<string, () => void> | undefined => {
   try {
-    writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
+    nodeFs().writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
     return right(() => {
-      if (existsSync(file) && readLock(file).text === text) rmSync(file, { force: true })
+      if (nodeFs().existsSync(file) && readLock(file).text === text) nodeFs().rmSync(file, { force: true })
     })
   } catch (error) {
     if (codeOf(error) === 'EEXIST') {
       const found = readLock(file)
       if (found.holder !== undefined && isRunning(found.holder)) return left(holderText(found.holder, file))
-      if (found.holder === undefined && Math.abs(now - statSync(file).mtimeMs) < WRITING_MS)
+      if (found.holder === undefined && Math.abs(now - nodeFs().statSync(file).mtimeMs) < WRITING_MS)
         return left(starting(file))
       removeStale(file, found.text)
       return undefined
     }
     // A full disk may leave a file without content.
-    rmSync(file, { force: true })
+    nodeFs().rmSync(file, { force: true })
     throw error
   }
 }

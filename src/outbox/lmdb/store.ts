@@ -10,15 +10,13 @@
  *
  * @module
  */
-import { accessSync, closeSync, constants, existsSync, lstatSync, mkdirSync, openSync } from 'node:fs'
-import { statSync, statfsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { constVoid, isLeft, valueOr } from '../../core/either.ts'
 import { codeOf, messageOf } from '../../core/failure.ts'
 import { loadPackage } from '../../core/package.ts'
 import { OutboxError } from './contract.ts'
-import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
+import { FOREIGN, fileFault, nodeFs, type FileFault } from './fileCheck.ts'
 import { LOCK_FILE, lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */
@@ -79,7 +77,7 @@ export const RESERVED_SPACE = 8 * 1_048_576
 /** The bytes of the disk for new items, negative without room; Infinity if the file system does not say. */
 export const roomOnDisk = (path: string): number =>
   valueOr(Infinity, () => {
-    const { bavail, blocks, bsize } = statfsSync(path)
+    const { bavail, blocks, bsize } = nodeFs().statfsSync(path)
     return blocks > 0 ? bavail * bsize - RESERVED_SPACE : Infinity
   })
 
@@ -142,7 +140,7 @@ const createStore = (path: string, env: Store['env'], kind: string): Store => {
 }
 
 /** Whether a folder holds a store, or a file of its name. */
-export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_FILE))
+export const isStoreIn = (path: string): boolean => nodeFs().existsSync(join(path, DATA_FILE))
 
 /** Bytes of the reader locks, which lmdb maps. On a full disk its first write there ends the process. */
 const LOCKS_SIZE = 8_192
@@ -190,11 +188,11 @@ const systemError = (path: string, error: unknown): OutboxError => {
 /** Makes a folder. Node's recursive mkdir hides a read-only disk, and spins in a deleted folder. */
 const makeFolder = (path: string, isAgain = false): void => {
   try {
-    mkdirSync(path, { mode: 0o700 })
+    nodeFs().mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    if (valueOr(false, () => statSync(path).isDirectory())) return
+    if (valueOr(false, () => nodeFs().statSync(path).isDirectory())) return
     const parent = dirname(path)
-    if (isAgain || codeOf(error) !== 'ENOENT' || existsSync(parent)) throw error
+    if (isAgain || codeOf(error) !== 'ENOENT' || nodeFs().existsSync(parent)) throw error
     makeFolder(parent)
     makeFolder(path, true)
   }
@@ -216,21 +214,22 @@ const loadLmdb = (path: string): typeof Lmdb => {
 const assertMayOpen = (path: string): void => {
   const files: number[] = []
   try {
-    while (files.length < 3) files.push(openSync(path, 'r'))
+    while (files.length < 3) files.push(nodeFs().openSync(path, 'r'))
   } finally {
-    for (const file of files) closeSync(file)
+    for (const file of files) nodeFs().closeSync(file)
   }
 }
 
 /** A link in a folder of another user would have us write into any file, and a pipe would never be read. */
 const assertFiles = (path: string): void => {
   for (const file of [DATA_FILE, LOCKS_FILE, LOCK_FILE].map((name) => join(path, name)))
-    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    if (nodeFs().lstatSync(file, { throwIfNoEntry: false })?.isFile() === false)
       throw new OutboxError('notAnOutbox', path, `${file} is a link, or no file: ${WAYS_OUT.notAnOutbox}`)
 }
 
 /** Checks the files in the folder as far as lmdb would end the process, or hide the reason. */
 const checkFiles = (path: string): void => {
+  const { accessSync, constants, statSync, writeFileSync } = nodeFs()
   const data = join(path, DATA_FILE)
   const locks = join(path, LOCKS_FILE)
   if (isStoreIn(path)) {
