@@ -17,13 +17,18 @@ type Block = [Address, number]
 const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
   blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
 
-const blocksOf = (texts: string) => texts.split(' ').map((text) => ipaddr.parseCIDR(text))
+type Blocks = () => ReadonlyArray<Block>
+/** Parsed when they are needed: it takes 5 ms. */
+const blocksOf = (texts: string): Blocks => {
+  let blocks: ReadonlyArray<Block> | undefined
+  return () => (blocks ??= texts.split(/\s+/).map((text) => ipaddr.parseCIDR(text)))
+}
 
 const LAST_FOUR = [12, 13, 14, 15]
 const NAT64_PLACES = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR]
 
 /** Transitions from IPv6 to IPv4, the bytes where the IPv4 address stands, and a mask for each. */
-const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>, number?]> = [
+const EMBEDDINGS: ReadonlyArray<readonly [Blocks, ReadonlyArray<number>, number?]> = [
   // Mapped, compatible, translated, NAT64.
   [blocksOf('::ffff:0:0/96 ::/96 ::ffff:0:0:0/96 64:ff9b::/96'), LAST_FOUR],
   // NAT64 with a local prefix (RFC 8215) of unknown length: the address has four places (RFC 6052).
@@ -42,7 +47,9 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
   const isIsatap =
     [0, 2].includes(bytes[8] ?? 1) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
   return [
-    ...EMBEDDINGS.flatMap(([blocks, places, mask]) => (isWithin(address, blocks) ? [at(places, mask)] : [])),
+    ...EMBEDDINGS.flatMap(([blocks, places, mask]) =>
+      isWithin(address, blocks()) ? [at(places, mask)] : [],
+    ),
     ...(isIsatap ? [at(LAST_FOUR)] : []),
   ]
 }
@@ -60,12 +67,9 @@ export type Egress = 'network' | 'public' | EgressRules
 
 export type Guard = ReturnType<typeof guardOf>
 
-/** Where clouds serve metadata, beside the link-local range. */
-const METADATA = [
-  ...blocksOf('100.100.100.200/32 168.63.129.16/32 192.0.0.192/32'),
-  // AWS, Google, Scaleway, Oracle, Akamai.
-  ...blocksOf('fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128 fd00:c1::/32 fd00:a9fe:a9fe::/48'),
-]
+/** Where clouds serve metadata, beside link-local. In IPv6: AWS, Google, Scaleway, Oracle, Akamai. */
+const METADATA = blocksOf(`100.100.100.200/32 168.63.129.16/32 192.0.0.192/32
+fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128 fd00:c1::/32 fd00:a9fe:a9fe::/48`)
 
 const METADATA_NAMES = `metadata.google.internal metadata.goog instance-data.ec2.internal
 metadata.tencentyun.com metadata.platformequinix.com`.split(/\s/)
@@ -76,13 +80,13 @@ const isPublic = (address: Address): boolean => {
   const range = address.range()
   // These only carry an IPv4 address, which is checked by itself.
   if (range === 'ipv4Mapped' || range === 'rfc6052') return true
-  return range === 'unicast' && (address.kind() === 'ipv4' || isWithin(address, GLOBAL_IPV6))
+  return range === 'unicast' && (address.kind() === 'ipv4' || isWithin(address, GLOBAL_IPV6()))
 }
 
 const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
   if (address.range() === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is not dialled'
-  if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is not dialled'
+  if (isWithin(address, METADATA())) return 'is a cloud metadata address: it is not dialled'
   if (onlyPublic && !isPublic(address)) return 'is not on the public internet: only that is dialled'
   return undefined
 }
