@@ -296,13 +296,17 @@ export const pipelineLaws = <P>(
       situations: ['Delivered', 'Rejected', PARTLY],
     },
     'sends-again-in-doubt-only': {
-      statement: 'An item is sent to a sink again only before its end, after no verdict or a retryable one.',
+      statement:
+        'An item is sent to a sink again only after no verdict or a retryable one, ' +
+        'and before its end if no other sink took it.',
       check: ({ happened }) => {
         for (const { item, sink, before } of sendings(happened)) {
           const of = before.filter(({ items }) => items.includes(item))
-          // `firstSuccess` still sends an item to a busy sink after another one took it.
           const last = of.findLast((each) => each.sink === sink)
-          const isOver = of.some(({ what }) => what === 'ended') || (last?.verdict && isFinal(last.verdict))
+          // `firstSuccess` still sends an item to a busy sink after another one took it.
+          const isTaken = of.some((each) => each.sink !== sink && each.verdict && isRight(each.verdict))
+          const isEnded = !isTaken && of.some(({ what }) => what === 'ended')
+          const isOver = isEnded || (last?.verdict && isFinal(last.verdict))
           holds(last === undefined || !isOver, `item ${String(item)} was sent again`)
         }
       },
