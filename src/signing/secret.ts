@@ -77,6 +77,7 @@ export const knownSigner = (secret: unknown): Signer | undefined => signers.get(
 const secretFault = (text: unknown): string | undefined => {
   if (typeof text !== 'string') return 'must be a string'
   if (text === '') return 'must not be empty'
+  if (text === hidden()) return 'is what JSON shows of a secret: give the secret itself'
   if (text.trim() !== text) return "must not begin or end with white space, such as a file's last newline"
   // HMAC pads a key with zeros: a key with a NUL at its end would be the same key.
   if (/\p{Cc}/u.test(text)) return 'must not have a control character'

@@ -78,6 +78,7 @@ describe('a secret', () => {
   it.each<readonly [unknown, RegExp | string]>([
     ['', 'must not be empty'],
     ...[' x', 'x ', 'x\n', 'x\r\n', '\ufeffx'].map((text) => [text, /white space/] as const),
+    [JSON.parse(JSON.stringify(secretOf('x'))), 'is what JSON shows of a secret: give the secret itself'],
     ['x\ud800', /surrogate/],
     ['x\0', /control/],
     ['H13\u009bx', /control/],
