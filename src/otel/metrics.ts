@@ -1,7 +1,7 @@
 /** Metrics by the messaging conventions of OpenTelemetry, out of log events. */
 import { createNoopMeter, type Attributes, type Meter } from '@opentelemetry/api'
 import { constVoid } from '../core/either.ts'
-import type { Verdict } from '../core/failure.ts'
+import { memberVerdicts, type Verdict } from '../core/failure.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { batchMembers } from './traceContext.ts'
 
@@ -42,14 +42,21 @@ export const metricsOf = (meter: Meter, words: (typeof VERSIONS)['1.27' | '1.45'
     // Last in each record: a key behind a spread takes a microsecond.
     const part = { 'headrace.part': event.from }
     if (event._tag === 'Attempted') {
-      const error = errorTypeOf(event.result)
-      const failed = error !== undefined && { 'error.type': error }
-      const { sink } = event
-      const of = operation('send', words.type, { 'messaging.destination.name': sink, ...part, ...failed })
-      duration.record(event.duration / 1_000, of)
-      sent.add(countOf(event.item), of)
+      const { sink, item, result } = event
+      const of = (verdict: Verdict): Attributes => {
+        const error = errorTypeOf(verdict)
+        const failed = error !== undefined && { 'error.type': error }
+        return operation('send', words.type, { 'messaging.destination.name': sink, ...part, ...failed })
+      }
+      const count = countOf(item)
+      const members = result._tag === 'Left' ? memberVerdicts(result.left, count) : undefined
+      duration.record(event.duration / 1_000, of(result))
+      if (members === undefined) sent.add(count, of(result))
+      else for (const each of members) sent.add(1, of(each))
     } else if (event._tag === 'Ended') {
-      outcomes.add(countOf(event.outcome.item), { outcome: event.outcome._tag, ...part })
+      const { item, _tag: outcome } = event.outcome
+      // An item that is a list is one; a batch that was stored as one item is its messages.
+      outcomes.add(Array.isArray(item) ? 1 : countOf(item), { outcome, ...part })
     } else if (event._tag === 'Corrupt') {
       outcomes.add(1, { outcome: 'Rejected', ...part })
     } else if (event._tag === 'NotAccepted') {

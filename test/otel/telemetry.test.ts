@@ -5,13 +5,14 @@ import { AggregationTemporality, PeriodicExportingMetricReader } from '@opentele
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 import { assert, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { webhookDestination } from '../../src/destination/index.ts'
 import type { Meta } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { telemetry } from '../../src/otel/telemetry.ts'
 import { fromHeaders, toHeaders, traceOf } from '../../src/otel/traceContext.ts'
 import { exponential } from '../../src/policy/index.ts'
-import { sink } from '../../src/index.ts'
+import { partlyFailed, refused, sink } from '../../src/index.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { loopbackReceiver } from '../../src/testing/index.ts'
 import { runScript } from '../process/command.ts'
@@ -125,7 +126,13 @@ describe('telemetry', () => {
       const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
       const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
       const meter = new MeterProvider({ readers: [reader] }).getMeter('test')
-      await send(telemetry({ meter, conventions }), 1)
+      const tools = telemetry({ meter, conventions })
+      await send(tools, 1)
+      const result = left(partlyFailed([right({ sink: 's' }), left(refused('status', { status: 400 }))]))
+      const attempt = { item: ['a', 'b'], sink: 's', number: 1, startedAt: 0, duration: 1, result }
+      tools.onEvent({ _tag: 'Attempted', at: 0, from: 'bulk', ...attempt })
+      const outcome = { _tag: 'Delivered', item: ['a', 'b'], attempts: 1, receipt: { sink: 's' } } as const
+      tools.onEvent({ _tag: 'Ended', at: 0, from: 'bulk', outcome })
       await reader.forceFlush()
       const all = exporter.getMetrics().flatMap((one) => one.scopeMetrics.flatMap(({ metrics }) => metrics))
       const points = all.flatMap(({ descriptor, dataPointType, dataPoints }) =>
@@ -138,8 +145,12 @@ describe('telemetry', () => {
       expect(points).toEqual([
         ['messaging.client.operation.duration', '503', 1],
         ['messaging.client.operation.duration', '', 1],
+        ['messaging.client.operation.duration', 'PartlyFailed', 1],
         [sent, '503', 1],
         [sent, '', 1],
+        [sent, '', 1],
+        [sent, '400', 1],
+        ['headrace.outcomes', 'Delivered', 1],
         ['headrace.outcomes', 'Delivered', 1],
         ['headrace.refusals', 'Invalid', 1],
       ])
