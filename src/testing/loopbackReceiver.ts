@@ -5,7 +5,7 @@ import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { filter, firstValueFrom, Subject } from 'rxjs'
-import { whenAnswered } from '../core/awaitable.ts'
+import { ignoreRejection, whenAnswered } from '../core/awaitable.ts'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
 import { constVoid } from '../core/either.ts'
 import { messageOf } from '../core/failure.ts'
@@ -176,6 +176,8 @@ export const loopbackReceiver = async (
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
     const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
+    // A promise is no fault; its rejection must not end the process.
+    ignoreRejection(fault)
     const checked = decodeOptions(faultOption, fault)
     if (checked._tag === 'Left') {
       const [{ path, message } = { path: '', message: '' }] = checked.left

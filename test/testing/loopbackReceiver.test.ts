@@ -116,7 +116,11 @@ describe('a loopback receiver', () => {
   it.each([
     ['throws', throwing('planted'), 'the script failed: planted'],
     ['is misspelt', () => ({ do: 'stauts' }), 'the script failed: it gave no fault: do must be one of'],
-    ['is async', async () => undefined, 'the script failed: it gave no fault: do must be one of'],
+    [
+      'is async',
+      async () => Promise.reject(new Error('oops')),
+      'the script failed: it gave no fault: do must be one of',
+    ],
   ])('a script that %s is answered 500, and rejects waits and the close', async (_, script, message) => {
     const receiver = await loopbackReceiver(script as never)
     const waits = expect(receiver.arrived(1)).rejects.toThrow(message)
