@@ -8,7 +8,7 @@ import { measure } from './measure.js'
 
 /** In the order of docs/performance.md. */
 const benches = [
-  ...['forwarding', 'fiveUrls', 'batchBuilding', 'deliverDepth', 'heldBytes', 'coldImport', 'lmdbOutbox'],
+  ...['forwarding', 'fiveUrls', 'batchBuilding', 'heldBytes', 'coldImport', 'lmdbOutbox'],
   ...['durableForwarding', 'client', 'collector', 'inspector', 'telemetry', 'postgres'],
 ]
 const { values, positionals } = parseArgs({
