@@ -7,6 +7,7 @@
 
 import { Subscription, type SchedulerAction, type SchedulerLike } from 'rxjs'
 import { linkedList, type Link } from './linkedList.ts'
+import { ShownError } from './refusal.ts'
 
 /** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. @inline */
 export type Cancel = () => void
@@ -197,7 +198,7 @@ export const timeLimit = <T extends Timed<T>>(clock: Clock, limit: number, expir
 /** Settles as `task` does, and rejects after `within` milliseconds. A later result is ignored. */
 export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
   new Promise((resolve, reject) => {
-    const tooLate = (): void => reject(new Error(`it did not end within ${String(within)} ms`))
+    const tooLate = (): void => reject(new ShownError(`it did not end within ${String(within)} ms`))
     const cancel = scheduleSafely(clock, within, tooLate, reject)
     void Promise.resolve().then(task).finally(cancel).then(resolve, reject)
   })

@@ -72,6 +72,9 @@ export interface Threw {
 /** An answer that the operator cannot use. Its message holds nothing of the item, so it is shown. */
 export class UnfitAnswer extends TypeError {}
 
+/** An error of our own, whose message holds nothing of an item and no secret, so it is shown. */
+export class ShownError extends Error {}
+
 /** Why something was refused. */
 export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
 

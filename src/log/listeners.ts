@@ -64,6 +64,9 @@ export const callSafely = <A>(
   }
 }
 
+/** The members of each list. In another list they stand one by one: all others hear of an error. */
+const listOf = new WeakMap<Listener, ReadonlyArray<Listener>>()
+
 /**
  * One listener made of several. Each receives every event. If one throws, or returns a promise that rejects,
  * the others receive that error as a `Defect`. Undefined ones are left out.
@@ -79,7 +82,7 @@ export const callSafely = <A>(
  * console.log(seen) // => [ 'Accepted' ]
  */
 export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Listener => {
-  const all = given.flatMap((listener) => listener ?? [])
+  const all = given.flatMap((listener) => (listener && listOf.get(listener)) ?? listener ?? [])
   for (const each of all as ReadonlyArray<unknown>)
     if (typeof each !== 'function')
       throw new TypeError(`allListeners: a listener is a function, got ${kindOf(each)}: give its onEvent`)
@@ -93,9 +96,11 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
       for (const other of all) if (other !== listener) callSafely(other, defect, constVoid)
     },
   }))
-  return (event) => {
+  const together: Listener = (event) => {
     for (const { listener, onError } of safe) callSafely(listener, event, onError)
   }
+  listOf.set(together, all)
+  return together
 }
 
 /** Writes warnings and errors to the console unless the host gives a logger; the rest is silent. */

@@ -4,7 +4,7 @@ import { MESSAGE, codeOf, isError, messageOf, retryable } from '../core/failure.
 import type { Failure, Receipt, Retryable } from '../core/failure.ts'
 import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
+import { ShownError, UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
 
 /** Of each log event: milliseconds since 1970, and the name of its part. @inline */
 export interface Told {
@@ -117,14 +117,15 @@ const frameOf = ({ stack = '', message }: Error): string => {
 }
 
 /**
- * The kind of an error and its place, without its message, which may quote the payload or a secret. Ours, of
- * an outbox that did not open or an answer that does not fit, quote none.
+ * The kind of an error and its place, without its message, which may quote the payload or a secret. Ours
+ * quote none.
  */
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!isError(error)) return `a thrown ${typeof error}`
     const code = codeOf(error)
-    if (code === 'HEADRACE_OUTBOX' || error instanceof UnfitAnswer) return `${error.name}: ${error.message}`
+    const isOurs = error instanceof ShownError || error instanceof UnfitAnswer
+    if (isOurs || code === 'HEADRACE_OUTBOX') return `${error.name}: ${error.message}`
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })
 

@@ -2,6 +2,7 @@ import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
 import { constVoid } from '../core/either.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely, systemClock, timeLimit, type Clock, type Timed } from '../core/clock.ts'
+import { ShownError } from '../core/refusal.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Outbox } from './outbox.ts'
 
@@ -19,7 +20,7 @@ export type StoreLimit = ReturnType<typeof storeLimit>
 export const storeLimit = (limit = 30_000) => {
   let given: Error | undefined
   const open = timeLimit<OpenCall>(systemClock, limit, (call) => {
-    const error = new Error(`the store did not answer within ${String(limit)} ms`)
+    const error = new ShownError(`the store did not answer within ${String(limit)} ms`)
     call.slow(error)
     fail(call, error)
   })
@@ -109,7 +110,7 @@ export const opening = (
       if (state !== 'opens') return
       state = 'closed'
       cancel()
-      const error = new Error('it was closed before the store was open')
+      const error = new ShownError('it was closed before the store was open')
       failed(error)
       tries.giveUp(error)
       calls.giveUp(error)

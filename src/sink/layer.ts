@@ -11,7 +11,7 @@ import { perClock, steady, systemClock, type Cancel, type Clock } from '../core/
 import { isVerdict, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
-import { UnfitAnswer } from '../core/refusal.ts'
+import { ShownError, UnfitAnswer } from '../core/refusal.ts'
 import { clockOf, isSink, nowOf, partOf, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /**
@@ -87,7 +87,7 @@ class HeldDelivery implements Observer<Verdict> {
   }
 
   complete(): void {
-    if (!this.hasVerdict) return this.error(new Error('the sink completed without a verdict'))
+    if (!this.hasVerdict) return this.error(new ShownError('the sink completed without a verdict'))
     const observer = this.close()
     try {
       observer?.complete()

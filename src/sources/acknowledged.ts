@@ -6,7 +6,7 @@ import { verbOf, withAnswer } from '../core/carry.ts'
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import * as option from '../core/options.ts'
 import { abandoned, notEither, notPromise, type Abandoned } from '../core/outcome.ts'
-import { threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
+import { ShownError, threw, type Closed, type Disabled, type Full, type NotStored } from '../core/refusal.ts'
 import { listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { pull } from './pull.ts'
@@ -151,7 +151,7 @@ export const acknowledged = <M, T, R>(
         }
 
         const isStuck = () => !subscriber.closed && (unsettled > 0 || open.size >= window)
-        const tell = () => defect('standstill', new Error(noAnswerFor(open.size - unsettled, unsettled)))
+        const tell = () => defect('standstill', new ShownError(noAnswerFor(open.size - unsettled, unsettled)))
         const waiting = watchdog(clock, isStuck, tell)
         const settled = (one: Open<M>): void => {
           open.delete(one)
@@ -216,7 +216,7 @@ export const acknowledged = <M, T, R>(
             complete: () => {
               const count = open.size - unsettled
               const why = `${String(count)} messages were answered by no operator: it was stopped, ${LOST}`
-              if (hasEnded && count > 0) defect('pipeline', new Error(why))
+              if (hasEnded && count > 0) defect('pipeline', new ShownError(why))
               endAfterAnswers(() => subscriber.complete())
             },
           }),

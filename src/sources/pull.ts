@@ -5,7 +5,7 @@ import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, clockOption, func, optional, strict, wholeNumber } from '../core/options.ts'
 import { withDefault } from '../core/options.ts'
 import { abandoned, isOutcome } from '../core/outcome.ts'
-import { isRefusal } from '../core/refusal.ts'
+import { ShownError, isRefusal } from '../core/refusal.ts'
 import { isBatch } from '../event/payload.ts'
 import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -120,12 +120,12 @@ export const pull = <T, R>(
       // Shares such as 1/9 do not add up to 1.
       if (inPipeline < -1e-6 && !hasSurplus) {
         hasSurplus = true
-        defect('pull', new Error(SURPLUS))
+        defect('pull', new ShownError(SURPLUS))
       }
       hasRoom()
     }
 
-    const tell = (): void => defect('pull', new Error(standstill(window)))
+    const tell = (): void => defect('pull', new ShownError(standstill(window)))
     const warning = watchdog(clock, () => inPipeline >= window && !isOver, tell)
     const receive = (item: T): void => {
       if (isOver || !items.observed)

@@ -19,7 +19,7 @@ describe('allListeners', () => {
   ])('gives the others every event and the error when one %s', async (_what, bad) => {
     const [before, after]: [LogEvent[], LogEvent[]] = [[], []]
     const last: Listener = (event) => after.push(event)
-    const onEvent = allListeners((event) => before.push(event), bad, undefined, last)
+    const onEvent = allListeners((event) => before.push(event), allListeners(bad), undefined, last)
     onEvent(accepted)
     onEvent(defect)
     await turns()

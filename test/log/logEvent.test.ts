@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
-import { UnfitAnswer } from '../../src/core/refusal.ts'
+import { ShownError, UnfitAnswer } from '../../src/core/refusal.ts'
 import { errorKind } from '../../src/log/logEvent.ts'
 import { SECRET } from './events.ts'
 import { forAll } from '../support/check.ts'
@@ -12,6 +12,7 @@ it('names the kind, the code and the place', () => {
   const notOpened = new OutboxError('missing', '/x', 'not opened, as b')
   expect(errorKind(notOpened)).toBe('OutboxError: not opened, as b')
   expect(errorKind(new UnfitAnswer('must be a text'))).toBe('TypeError: must be a text')
+  expect(errorKind(new ShownError('too late'))).toBe('Error: too late')
   expect(errorKind('text')).toBe('a thrown string')
   expect(errorKind(null)).toBe('a thrown object')
   expect(errorKind(Object.assign(new Error(''), { stack: undefined }))).toBe('Error')

@@ -6,6 +6,7 @@
  */
 import { isLeft, isRight, left, right, valueOr, type Either } from '../../core/either.ts'
 import { isError, messageOf } from '../../core/failure.ts'
+import { ShownError } from '../../core/refusal.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
 import { OutboxError } from './contract.ts'
@@ -75,7 +76,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
 
   /** After a failed write of the last page lmdb never answers again, even when the disk is sound. */
   const hangs = (): void => {
-    hung = new Error(`the outbox in ${path} does not answer, as after a failed write: use a new process`)
+    hung = new ShownError(`the outbox in ${path} does not answer, as after a failed write: use a new process`)
   }
 
   /** Writes all of them in one transaction, or none. Those that find the disk nearly full are left out. */
@@ -85,7 +86,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
     const draft = { ...counters }
     const removed = { keys: new Set<number>(), evictedTo: 0 }
     let applied: ReadonlyArray<Either<Error, () => unknown>> = []
-    const failed = left(new Error(`the outbox in ${path} failed after a write`))
+    const failed = left(new ShownError(`the outbox in ${path} failed after a write`))
     /** Also if lmdb answers too late, because the disk stood still: memory must know what the file has. */
     const written = (): ReadonlyArray<Done> => {
       hung = undefined
@@ -116,7 +117,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
       env.resetReadTxn()
       // A commit that failed may still be on the disk.
       if (!isHung()) counters = stored()
-      return left(new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`))
+      return left(new ShownError(`the outbox in ${path} could not write (is its disk full?): ${cause}`))
     }
     return right(written())
   }
@@ -144,7 +145,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
      */
     write: <T>(count: number, grows: boolean, apply: Apply<T>, bytes = 0): Promise<T> =>
       isEnded || hung !== undefined
-        ? Promise.reject(hung ?? new Error(`the outbox in ${path} is closed`))
+        ? Promise.reject(hung ?? new ShownError(`the outbox in ${path} is closed`))
         : // Only this `apply` answers at its place.
           (commits.ask({ grows, apply }, count, bytes).then(answerOf) as Promise<T>),
     /** Memory for a record, in `apply` alone. */
