@@ -9,7 +9,7 @@ import { checkOptions, clockOption, func, guarded } from '../core/options.ts'
 import { optional, strict, text, wholeNumber, withDefault, type Decoded } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither, Outcome } from '../core/outcome.ts'
-import { invalid, isRefusal, notStored, type Fault, type Refusal } from '../core/refusal.ts'
+import { ShownError, invalid, isRefusal, notStored, type Fault, type Refusal } from '../core/refusal.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
@@ -32,7 +32,8 @@ export interface DeliverOptions {
    */
   readonly retry?: RetryPolicy
   /**
-   * Its first value cancels deliveries in flight, emits unended items as abandoned, and completes the stream.
+   * Its first value cancels deliveries in flight, emits unended items as abandoned, and completes the stream;
+   * after an error of the source it ends with that error.
    */
   readonly stop?: Observable<unknown>
   /**
@@ -130,7 +131,10 @@ const runRelay = <L, P, D>(
     inUse.set(outbox, constVoid)
     const use = new Subscription(() => inUse.delete(outbox))
     const stopped = new Subject<void>()
-    let state: 'open' | 'completed' | 'stopped' | { readonly error: unknown } = 'open'
+    /** It may count entries as waiting whose outcome an earlier deliver is storing. */
+    const isAfterAnother = leavingOf(outbox) > 0
+    let state: 'open' | 'ended' | 'stopped' = 'open'
+    let sourceError: { readonly error: unknown } | undefined
     /** Items for which the outbox has not answered yet. */
     let enqueuing = 0
     /** By entry, of the items that end here. */
@@ -152,6 +156,7 @@ const runRelay = <L, P, D>(
       hears,
       settled,
       isSynchronous: true,
+      staysOpen: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
       ended: (outcome) => subscriber.next(outcome),
@@ -159,22 +164,23 @@ const runRelay = <L, P, D>(
     const endIfDone = (): void => {
       if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leavingOf(outbox) > 0)) return
       if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
-      const lost = isStopped() ? 0 : work.lost()
+      const lost = isStopped() || isAfterAnother ? 0 : work.lost()
       if (lost > 0) {
         const why = 'left the outbox without an outcome: it lost them, or could not read them'
-        const error = new Error(`${String(lost)} entries ${why}`)
+        const error = new ShownError(`${String(lost)} entries ${why}`)
         work.report({ _tag: 'Defect', at: work.now(), from: name, where: 'outbox', error })
       }
       // Before the end, because its subscriber may subscribe again at once.
       use.unsubscribe()
       if (!isStopped()) work.abort(constVoid)
-      if (typeof state === 'object') subscriber.error(state.error)
-      else subscriber.complete()
+      if (sourceError === undefined) subscriber.complete()
+      else subscriber.error(sourceError.error)
     }
-    const sourceEnded = (end: 'completed' | { readonly error: unknown }): void => {
+    const sourceEnded = (failed?: { readonly error: unknown }): void => {
       // A stop ends the source too. What waits for a batch is not sent then.
       if (isStopped()) return
-      state = end
+      state = 'ended'
+      sourceError = failed
       work.flush('end')
       endIfDone()
     }
@@ -243,7 +249,7 @@ const runRelay = <L, P, D>(
         } else offer(each.right, answer)
       },
       error: (error: unknown) => sourceEnded({ error }),
-      complete: () => sourceEnded('completed'),
+      complete: () => sourceEnded(),
     })
   })
 

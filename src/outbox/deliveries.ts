@@ -10,6 +10,7 @@ import { closedIn, earliestRetry, isOfSinks, lengthsOf, memberVerdicts } from '.
 import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
+import { ShownError } from '../core/refusal.ts'
 import type { ClosedBy } from '../event/payload.ts'
 import { thrown, type Listener } from '../log/logEvent.ts'
 import { deadlineOf, type RetryPolicy } from '../policy/retryPolicy.ts'
@@ -121,7 +122,7 @@ export const deliveries = <A, D>(
     for (const what of closedIn(failure)) {
       if (closedSinks.has(what)) continue
       closedSinks.add(what)
-      defect('a closed sink', new Error(`${what}, and items wait for it: close it after its pipelines`))
+      defect('a closed sink', new ShownError(`${what}, and items wait for it: close it after its pipelines`))
     }
   }
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */
@@ -181,7 +182,7 @@ export const deliveries = <A, D>(
     const members = isBatch ? memberVerdicts(failure, entries.length) : undefined
     if (isBatch && failure._tag === 'PartlyFailed' && failure.members.length !== entries.length) {
       const lengths = lengthsOf(failure, entries.length)
-      defect(sink.name, new Error(`${lengths}: give one Either for each item, in order`))
+      defect(sink.name, new ShownError(`${lengths}: give one Either for each item, in order`))
     }
     // One random number for the delivery, so that entries that failed together are retried together.
     let drawn: number | undefined

@@ -17,7 +17,7 @@ import { alarm, isTurnOver, nextTurn } from '../core/clock.ts'
 import { refused, type Failure } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
 import { onceSoon, ownContext } from '../core/ownContext.ts'
-import { closed, type Closed, type Full } from '../core/refusal.ts'
+import { ShownError, closed, type Closed, type Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { lateEnd } from './decide.ts'
 import { deliveries, type SendOptions } from './deliveries.ts'
@@ -33,6 +33,8 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, SendOptions<A,
   readonly outbox: Outbox<A>
   /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
   readonly isSynchronous?: boolean
+  /** Whether another relay goes on with the outbox: an abort puts leased entries back. Default false. */
+  readonly staysOpen?: boolean
   /** Called a turn after the outbox reported changes made by others (`watch`), and when it is open. */
   readonly storeChanged?: () => void
   /** Whether there may be no room for one more item. Default: there is room. */
@@ -53,7 +55,7 @@ export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 /** Delivers the entries of an outbox to a sink, in the async context where it is made. It starts at once. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
-  const { isFull = () => false, isItem, isStoring } = options
+  const { isFull = () => false, isItem, isStoring, staysOpen = false } = options
   const { take, sizeOf, isBatch } = shape
   const isShared = outbox.watch !== undefined
   const maxUnsaved = shape.maxUnsaved(isShared)
@@ -113,16 +115,18 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const sending = deliveries<A, D>(options, own, at, { ack, nack }, () => poll())
   const held = leases(outbox, at, shape, book, isItem)
 
-  /** Ends an entry that is past its deadline, after a pause or a restart. */
-  const hasEnded = (entry: Entry<A>): boolean => {
-    const late = lateEnd(entry, at.now, window)
-    if (late !== undefined) ack([late])
-    return late !== undefined
+  const late: Array<Ack<A>> = []
+  const isLate = (entry: Entry<A>): boolean => {
+    const end = lateEnd(entry, at.now, window)
+    if (end !== undefined) late.push(end)
+    return end !== undefined
   }
   const startNext = ({ from, count, bytes, closedBy }: Start): void => {
-    const entries = at[from].next(count, bytes, hasEnded)
+    const entries = at[from].next(count, bytes, isLate)
     at.lastStart = at.now
     if (entries.length > 0) sending.start(entries, closedBy)
+    // Afterwards: a listener may stop the relay, which cancels the delivery.
+    if (late.length > 0) ack(late.splice(0))
   }
 
   const hold = (found: ReadonlyArray<Entry<A>>): void => {
@@ -230,7 +234,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const stored = (item: A, answers: ReadonlyArray<Added<A>>, use?: (entry: Entry<A>) => void): Added<A> => {
     const answer = answers[0]
-    if (answer === undefined) throw new Error('the outbox did not answer for the item')
+    if (answer === undefined) throw new ShownError('the outbox did not answer for the item')
     if (isLeft(answer)) return answer
     if (isBatch && isStoring === undefined) held.added(item)
     book.accepted(item, answer.right.id)
@@ -257,9 +261,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     // A restart goes on with the deadline of an attempt that was cut.
     for (const [entry, due] of cut)
       if (!isLost(entry)) nack([{ entry: { ...entry, firstAttemptAt: entry.firstAttemptAt ?? due }, due }])
-    /** The outbox of a `deliver` stays open, for another one. With batches nothing passes a waiting retry. */
+    /** With batches nothing passes a waiting retry. */
     const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
-      const list = isSynchronous ? entries.filter((entry) => !isLost(entry)) : []
+      const list = staysOpen ? entries.filter((entry) => !isLost(entry)) : []
       if (list.length === 0) return false
       const retry = isBatch ? at.nextRetry() : Infinity
       nack(list.map((entry) => ({ entry, due: Math.max(now(), retry < Infinity ? retry : 0) })))
@@ -275,7 +279,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (putBack(rest)) return
       idle.unsubscribe()
       const mine = [...cut.keys(), ...queued].filter(isLost).map(ackOf)
-      writes.handBack(mine, (remaining) => {
+      const isAnothers = (inUse.get(outbox) ?? pollAnew) !== pollAnew
+      writes.handBack(mine, isAnothers, (remaining) => {
         stopWaiting()
         book.leased(remaining)
         const unfinished = [...mine, ...remaining.map(ackOf)]

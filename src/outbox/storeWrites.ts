@@ -2,6 +2,7 @@ import { constVoid } from '../core/either.ts'
 import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
 import { isMachine, nextTurn, scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { onceSoon, type OwnContext } from '../core/ownContext.ts'
+import { ShownError } from '../core/refusal.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Ack, Entry, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
@@ -102,17 +103,22 @@ export const storeWrites = <A>(
       mayRepeat = false
       cancelTimer?.()
       giveUp()
-      const stop = (): void => limit.giveUp(new Error('it was closed before the store answered'))
+      const stop = (): void => limit.giveUp(new ShownError('it was closed before the store answered'))
       return timeout === Infinity ? nothingToCancel : scheduleSafely(clock, timeout, stop, failed)
     },
-    /** Ends leased entries for good, and takes out the others: `use` gets those. */
-    handBack: (mine: ReadonlyArray<Ack<A>>, use: (remaining: ReadonlyArray<Entry<A>>) => void): void => {
+    /** Ends leased entries for good, and gives `use` the others, unless another relay goes on with them. */
+    handBack: (
+      mine: ReadonlyArray<Ack<A>>,
+      isAnothers: boolean,
+      use: (remaining: ReadonlyArray<Entry<A>>) => void,
+    ): void => {
       if (mine.length > 0) whenAnswered(() => outbox.ack(mine), constVoid, failed)
       const notTaken = (error: unknown): void => {
         failed(error)
         use([])
       }
-      whenAnswered(() => limited(outbox.takeRemaining()), use, notTaken)
+      if (isAnothers) use([])
+      else whenAnswered(() => limited(outbox.takeRemaining()), use, notTaken)
     },
   }
 }

@@ -9,14 +9,14 @@ import {
   withConcurrency,
   withDedupe,
 } from '../../src/index.ts'
-import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { Attempt, DeliverOptions, Failure, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject, from, of, NEVER, concat, BehaviorSubject, take, type Observable } from 'rxjs'
+import { Subject, from, of, NEVER, concat, BehaviorSubject, take, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { turns } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
@@ -164,6 +164,25 @@ it('delivers at once an entry that an earlier deliver puts back late', async () 
   expect([tags(seen), seen.end]).toEqual(['Delivered', 'complete'])
 })
 
+it('misses no entry whose outcome an earlier deliver stores late', async () => {
+  const [clock, memory, events] = [virtualClock(), memoryOutbox<string>(), [] as LogEvent[]]
+  const ack: typeof memory.ack = (list) => turns().then(() => memory.ack(list))
+  const outbox = { ...memory, keeps: () => true, takeRemaining: () => [], ack }
+  concat(of(right('a')), NEVER)
+    .pipe(
+      deliver(
+        sink('s', () => yes),
+        { clock, outbox },
+      ),
+    )
+    .subscribe()
+    .unsubscribe()
+  const onEvent = (event: LogEvent) => events.push(event)
+  const seen = record(from<string[]>([]).pipe(lift(), deliver(scripted(clock), { clock, outbox, onEvent })))
+  await clock.advance(10)
+  expect([events.map(({ _tag }) => _tag), seen.end]).toEqual([['Restored'], 'complete'])
+})
+
 type Ended = Refusal | Outcome<string>
 const told = (ended: Ended): string => ('item' in ended ? `${ended._tag} ${ended.item}` : ended._tag)
 
@@ -205,6 +224,43 @@ describe('a subscriber that acts inside next', () => {
     expect([seen.values.map(told), seen.end]).toEqual([['Delivered a'], 'complete'])
   })
 
+  it('begins again: each stream reports its own items', () => {
+    const [outbox, items] = [memoryOutbox<string>(), new Subject<Either<never, string>>()]
+    const seen: string[] = []
+    const onEvent = (event: LogEvent) => event._tag === 'Ended' && seen.push(String(event.outcome.item))
+    const options = { outbox, maxInFlight: 1, onEvent }
+    const again = of(right('b'), right('c')).pipe(deliver(scripted(virtualClock()), options))
+    const first = items
+      .pipe(
+        deliver(
+          sink<string>('s', () => yes),
+          options,
+        ),
+      )
+      .subscribe(() => {
+        first.unsubscribe()
+        again.subscribe()
+      })
+    items.next(right('a'))
+    expect([seen, outbox.stats().waiting]).toEqual([['a'], 2])
+  })
+
+  it('stops at an item past its deadline: the rest of its batch is cancelled', async () => {
+    const [clock, stop, outbox] = [virtualClock(), new Subject<Ended>(), memoryOutbox<string>()]
+    void outbox.enqueue(['late', 'rest'])
+    const due = clock.now() + 5
+    const again = (entry: Entry<string>) =>
+      entry.item === 'late' ? { ...entry, firstAttemptAt: -1e9 } : entry
+    const leased = await outbox.lease(0, { count: 2, retries: 2 })
+    void outbox.nack(leased.map((entry) => ({ entry: again(entry), due })))
+    const sink = scriptedSink<ReadonlyArray<string>>({ clock, reply: () => ({ after: 10 }) })
+    const options = { clock, outbox, stop, batch: { maxCount: 10, maxDelay: 10 } }
+    const seen = record(stop)
+    from<string[]>([]).pipe(lift(), deliver(sink, options)).subscribe(stop)
+    clock.tick(9)
+    expect([seen.values.map(told), sink.running()]).toEqual([['Expired late', 'Abandoned rest'], 0])
+  })
+
   it('sends: every subscriber sees the outcomes in one order', () => {
     const clock = virtualClock()
     const items = new Subject<Either<never, string>>()
@@ -220,6 +276,17 @@ describe('a subscriber that acts inside next', () => {
     items.complete()
     expect(seen).toEqual(['Delivered first', 'Delivered second', 'complete'])
   })
+})
+
+it('a stop after an error of the source ends with that error', () => {
+  const [stop, clock] = [new Subject<void>(), virtualClock()]
+  const broken = concat(
+    of(right('a')),
+    throwError(() => 'broken'),
+  )
+  const seen = record(broken.pipe(deliver(scripted(clock), { clock, stop })))
+  stop.next()
+  expect([tags(seen), seen.end]).toEqual(['Abandoned', 'error: broken'])
 })
 
 it('a stop that is there from the start completes without asking the source', () => {
