@@ -67,25 +67,17 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { now, storeFailed } = book
   const at = startOf(outbox, sizeOf, isFull, now, (error) => askFailed(error))
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
-  /** The task with which a pass goes on. */
-  const goOn =
-    <T extends unknown[]>(task: (...given: T) => void) =>
-    (...given: T): void => {
-      pass = 'none'
-      task(...given)
-      changed()
-    }
-  const opened = goOn(() => {
+  const opened = (): void => {
     book.opened()
     storeChanged()
-  })
+    changed()
+  }
   const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(opened), storeFailed)
-  /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
-  let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
-  /** A change to report after the pass: `flush`, `idle` and `close` wait for it. */
-  let hasNews = false
+  /** A pass runs, or goes on after the answer to a lease, or in the next turn. */
+  let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
+  const isOpening = (): boolean => !isOpen() && !isStopped()
   /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
@@ -143,6 +135,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     } catch (error) {
       askFailed(error)
     }
+  }
+  const leaseLate = (entries: ReadonlyArray<Entry<A>>): void => {
+    leaseAnswered(entries)
     runPass()
   }
 
@@ -156,7 +151,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries. */
   const run = (): typeof pass => {
     at.now = now()
-    for (let started = 0; !isStopped();) {
+    for (let started = 0; isOpen() && !isStopped();) {
       const todo = next()
       if (todo.do === 'wait') {
         if (at.flushing !== undefined && isSent()) at.flushing = undefined
@@ -169,17 +164,18 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
           hold(answer)
           continue
         }
-        limit.inTime(answer, leaseAnswered).then(goOn(leaseAnswered), goOn(askFailed))
+        void limit.inTime(answer, leaseLate).then(leaseAnswered, askFailed).then(goOn)
         return 'leases'
       }
       startNext(todo)
       if (isSynchronous || ++started % 4 !== 0 || !isTurnOver(clock)) continue
-      nextTurn(goOn(poll))
+      nextTurn(goOn)
       return 'rests'
     }
     return 'none'
   }
   const runPass = (): void => {
+    if (pass === 'runs') return
     if (pass === 'none') {
       pass = 'runs'
       try {
@@ -189,28 +185,26 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         askFailed(error)
       }
     }
-    if (pass === 'runs' || !hasNews) return
-    hasNews = false
     changed()
+  }
+  const goOn = (): void => {
+    pass = 'none'
+    runPass()
   }
   /** Starts what may start, in the own context. A pass that runs looks again by itself. */
   const poll = (): void => {
-    hasNews = true
     at.mayLease = at.mayLeaseRetries = true
     runPass()
   }
   const pollNow = (): void => own(poll)
   const pollSoon = isSynchronous ? pollNow : onceSoon(own, poll)
   /** The store may have more new entries than are known. */
-  const pollAnew = (): void => {
+  const storeChanged = (): void => {
     at.unleased = UNKNOWN
     pollSoon()
-  }
-  if (inUse.has(outbox)) inUse.set(outbox, pollAnew)
-  const storeChanged = (): void => {
-    pollAnew()
     options.storeChanged?.()
   }
+  if (inUse.has(outbox)) inUse.set(outbox, storeChanged)
   const timer = alarm(clock, pollNow, book.defectIn('clock'))
   const changedLater = alarm(clock, storeChanged, book.defectIn('clock'))
   const unwatch = outbox.watch?.(() => changedLater.set(now()))
@@ -241,12 +235,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   const isStoreBusy = () => pass !== 'none' || book.isAsked() || isUnsaved() || isStoring?.() === true
   const isWorking = (): boolean =>
-    at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
+    at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || isOpening() || book.isReporting()
   const stopStarting = (): void => {
     state = 'stopped'
     stopOpening()
-    if (pass === 'opens') pass = 'none'
-    hasNews = true
     timer.set(Infinity)
   }
 
@@ -299,7 +291,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Adds an item, and gives `use` its entry. `Full` without room, `Closed` after `stopAccepting`. */
     offer: (item: A, use?: (entry: Entry<A>) => void): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
-      const isLater = pass === 'opens' && isStoring === undefined
+      const isLater = !isOpen() && isStoring === undefined
       const answers = isLater ? whenOpen(() => outbox.enqueue([item])) : outbox.enqueue([item])
       if (!isPromiseLike(answers)) return stored(item, answers, use)
       return whenStored(answers, (list) => stored(item, list, use))
@@ -377,7 +369,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (state !== 'open') return 0
       const redriven = (ids: ReadonlyArray<string>): number => {
         book.redriven(ids)
-        pollAnew()
+        storeChanged()
         return ids.length
       }
       const answer = whenOpen(() => outbox.dead.redrive(matches))
