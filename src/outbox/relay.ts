@@ -302,7 +302,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       const outcome = Outcome.rejected(item, 0, failure)
       const ended = (): Either<Closed, void> => {
         book.accepted(item)
-        own(book.endDead, outcome)
+        book.endSoon(outcome)
         return right(undefined)
       }
       const answer = whenOpen(() => outbox.addDeadLetter?.(item, outcome))
@@ -314,12 +314,12 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (entry === undefined) return false
       const outcome = Outcome.dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
       void outbox.ack([{ entry, outcome }])
-      book.drop(outcome, entry)
+      book.endSoon(outcome, entry)
       return true
     },
     dropNewest: (item: A): void => {
       book.accepted(item)
-      book.drop(Outcome.dropped(item, 0, 'dropNewest'))
+      book.endSoon(Outcome.dropped(item, 0, 'dropNewest'))
     },
     /** Whether a drop is being reported now. A listener that sends the item again would loop. */
     isReportingDrop: book.isReportingDrop,
