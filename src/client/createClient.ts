@@ -135,7 +135,6 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const largest = maxHeldBytes(maxMessageBytes)
 
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
-  let isClosed = false
   /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
   let isDraining = false
 
@@ -169,8 +168,6 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
       await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await quietly('the close of the outbox', () => outbox.close({ timeout }))
     if (store) inUse.delete(store)
-    isClosed = true
-    work.changed()
     program.idle()
     return result
   }
@@ -252,7 +249,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
       const within = timeoutIn('persisted', given)
       if (behind === undefined) return false
       const isStored = behind.stored()
-      await held(work.until(() => isClosed || isStored(), within))
+      await held(work.until(() => work.isAborted() || isStored(), within))
       return isStored() && behind.isKept()
     },
     flush: async (given) => {
@@ -260,7 +257,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
       // Before anything is sent: the flush does not wait for messages that a listener adds meanwhile.
       const isFlushed = isShared ? () => !work.hasWorkBefore(Infinity) : work.flushed()
       work.flush('flush')
-      const done = work.until(() => isClosed || isFlushed(), within)
+      const done = work.until(() => work.isAborted() || isFlushed(), within)
       await (work.waiting() === 0 ? done : held(done))
       return work.totals()
     },

@@ -329,7 +329,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
     poll: pollNow,
-    changed,
     /** Delivers waiting entries, also in batches that are not full. */
     flush: (how: 'flush' | 'end'): void => {
       at.flushing = how
