@@ -141,7 +141,6 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const parts = { sink, outbox, retry, clock, random, name: from, onEvent, limit }
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
     ...parts,
-    tellsAge: true,
     // Its logger listens to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),
     shape: batches(settings),

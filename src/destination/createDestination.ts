@@ -134,7 +134,6 @@ export const openDestination = (
   const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
   const work = relay<Payload<Event>>({
     ...parts,
-    tellsAge: true,
     shape: one(maxInFlight, closedUntil),
     // The counts of each URL and `attempts$` listen to attempts.
     hears: (tag) => tag === 'Attempted' || hears(tag),

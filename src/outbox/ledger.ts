@@ -83,8 +83,6 @@ export interface LedgerOptions<A> {
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: LogEvent['_tag']) => boolean
-  /** Whether `oldest` is asked for. Default false. */
-  readonly tellsAge?: boolean
   /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
   readonly ended: (outcome: Outcome<A>) => void
   /** The same for the items that have an entry, before it. It must not throw. */
@@ -103,7 +101,7 @@ export const ledger = <A>(
   changed: () => void,
 ) => {
   const { clock, name: from = 'deliver', onEvent: log = constVoid, hears = () => true } = options
-  const { ended, settled, isItem = () => true, tellsAge = false } = options
+  const { ended, settled, isItem = () => true } = options
   const now = steady(clock)
   /** Other processes change it, so only the store knows the number of waiting entries. */
   const isShared = outbox.watch !== undefined
@@ -146,7 +144,7 @@ export const ledger = <A>(
     if (id !== undefined) barrier.accepted(id)
     if (!hears('Accepted')) return
     const at = now()
-    if (id !== undefined && tellsAge && !isShared) waits.accepted(id, at)
+    if (id !== undefined && !isShared) waits.accepted(id, at)
     log({ _tag: 'Accepted', at, from, item })
   }
   /** Listeners receive an end before a flush counts it. */
