@@ -54,7 +54,7 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   older: Delivery<A, D> | undefined
   newer: Delivery<A, D> | undefined
   hasVerdict = false
-  isFinished = false
+  isCancelled = false
   cancel = nothingToCancel
   readonly entries: ReadonlyArray<Entry<A>>
   readonly item: D
@@ -82,8 +82,6 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   }
 
   complete(): void {
-    if (this.isFinished) return
-    this.isFinished = true
     this.all.finish(this)
   }
 
@@ -215,7 +213,7 @@ export const deliveries = <A, D>(
   }
 
   const finish = (delivery: Delivery<A, D>): void => {
-    running.remove(delivery)
+    if (!running.remove(delivery)) return
     at.running--
     // Without batches only the last one can end a wait.
     if (isBatch || at.running === 0) own(ended)
@@ -241,9 +239,9 @@ export const deliveries = <A, D>(
       at.running++
       delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
       const cancel = subscribe(delivery.item, delivery.attempt, delivery)
-      // It may have finished, or been cancelled, before `subscribe` returned.
-      if (delivery.isFinished) cancel()
-      else delivery.cancel = cancel
+      delivery.cancel = cancel
+      // Before `subscribe` returned.
+      if (delivery.isCancelled) cancel()
     },
     /**
      * Cancels all. Answers the entries whose attempt was cut before its verdict, and when it started, and
@@ -260,7 +258,7 @@ export const deliveries = <A, D>(
       }
       at.inFlight = at.retriesInFlight = at.running = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
-      for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
+      for (const delivery of cancelled) delivery.hasVerdict = delivery.isCancelled = true
       for (const delivery of cancelled) {
         delivery.cancel()
         if (!areCutsReported) tell(delivery, CANCELLED)
