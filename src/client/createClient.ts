@@ -172,7 +172,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   }
 
   const close = (within: number, isExit = false): Promise<CloseResult<Message>> => {
-    if (within <= LAST_ATTEMPT && !life.isClosing()) work.stopStarting()
+    work.stopAccepting(within > LAST_ATTEMPT)
     const closing = own(life.close, () => held(shutDown(within, isExit)))
     room.open()
     return closing

@@ -179,8 +179,7 @@ export const openDestination = (
 
   const close: Destination['close'] = (given) => {
     const within = timeoutOf(given, CLOSE_TIMEOUT, defectIn('the timeout of close'))
-    work.stopAccepting()
-    if (within <= LAST_ATTEMPT && !life.isClosing()) work.stopStarting()
+    work.stopAccepting(within > LAST_ATTEMPT)
     room.open()
     return work.own(life.close, () => shutDown(within))
   }

@@ -340,8 +340,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return () => isOpen() && (isFlushed ??= book.flush())()
     },
     isOpen,
-    stopAccepting: (): void => {
-      if (state === 'open') state = 'closed'
+    /** The first call says whether waiting items may still start. */
+    stopAccepting: (mayStart = true): void => {
+      if (state !== 'open') return
+      state = 'closed'
+      if (!mayStart) stopStarting()
     },
     stopStarting,
     /** Cancels all deliveries and waits for the store, at most `storeTimeout` ms. `done` gets lost items. */
