@@ -21,22 +21,18 @@ import { closed, type Closed, type Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { lateEnd } from './decide.ts'
 import { deliveries, type SendOptions } from './deliveries.ts'
-import { UNKNOWN, leases, startOf } from './leases.ts'
+import { UNKNOWN, leases, type LeaseOptions } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
 import { STORE_RETRY_DELAY, opening, storeLimit, until, type StoreLimit } from './storeLimit.ts'
-import { abandonedOf, inUse, type Ack, type EndedDeadLetter } from './outbox.ts'
-import type { Entry, Nack, Outbox } from './outbox.ts'
+import { abandonedOf, inUse, type Ack, type EndedDeadLetter, type Entry, type Nack } from './outbox.ts'
 import { storeWrites } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
 
-export interface RelayOptions<A, D = A> extends LedgerOptions<A>, SendOptions<A, D> {
-  readonly outbox: Outbox<A>
+export interface RelayOptions<A, D = A> extends LedgerOptions<A>, LeaseOptions<A, D>, SendOptions<A, D> {
   /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
   readonly isSynchronous?: boolean
   /** Called a turn after the outbox reported changes made by others (`watch`), and when it is open. */
   readonly storeChanged?: () => void
-  /** Whether there may be no room for one more item. Default: there is room. */
-  readonly isFull?: () => boolean
   /** Whether accepted items are on their way into the store, which calls `added` for each. Default: none. */
   readonly isStoring?: () => boolean
   readonly limit?: StoreLimit
@@ -53,8 +49,8 @@ export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 /** Delivers the entries of an outbox to a sink, in the async context where it is made. It starts at once. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
-  const { isFull = () => false, isItem, isStoring } = options
-  const { take, sizeOf, isBatch } = shape
+  const { isStoring } = options
+  const { take, isBatch } = shape
   const isShared = outbox.watch !== undefined
   const maxUnsaved = shape.maxUnsaved(isShared)
   const window = deadlineOf(retry)
@@ -65,7 +61,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const book = ledger<A>(outbox, own, options, changed)
   const { now, storeFailed } = book
-  const at = startOf(outbox, sizeOf, isFull, now, (error) => askFailed(error))
+  const held = leases<A, D>(options, book, (error) => askFailed(error))
+  const { at } = held
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
   const opened = (): void => {
     book.opened()
@@ -103,7 +100,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const sending = deliveries<A, D>(options, own, at, { ack, nack }, () => poll())
-  const held = leases(outbox, at, shape, book, isItem)
 
   /** Ends an entry that is past its deadline, after a pause or a restart. */
   const hasEnded = (entry: Entry<A>): boolean => {
