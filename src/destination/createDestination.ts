@@ -10,7 +10,7 @@ import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { lifecycle } from '../log/lifecycle.ts'
-import type { Attempted, LogEvent } from '../log/logEvent.ts'
+import type { Attempted } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, type CloseResult } from '../outbox/close.ts'
 import { deadLetters } from '../outbox/deadLetters.ts'
 import { inUse, type CorruptRecord, type OutboxStats } from '../outbox/outbox.ts'
@@ -22,11 +22,11 @@ import { relay } from '../outbox/relay.ts'
 import { one } from '../outbox/take.ts'
 import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
+import type { Destination, DestinationOptions } from './destination.ts'
 import { eventEncoder, heldBytesOf, storedEvents } from './record.ts'
 import { decodeSettings, destinationOptions, misplaced } from './settings.ts'
 import type { CheckedOptions, Settings } from './settings.ts'
-import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
+import { urlCounters, urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
 /** A destination with the additions for a collector. */
 export interface OpenDestination extends Omit<Destination, 'update'> {
@@ -51,37 +51,6 @@ export const orFaults = <A>(make: () => A): Either<ReadonlyArray<Fault>, A> => {
     if (error instanceof ConfigError) return left(error.faults)
     if (error instanceof OutboxError) return left([{ path: 'destinations', message: error.message }])
     throw error
-  }
-}
-
-/** The names that are counted: a `route` has one for each key that it ever saw. */
-const MAX_NAMES = 500
-
-/** Counts the attempts at each URL, from its first attempt on. */
-export const urlCounters = () => {
-  const urls = new Map<string, { -readonly [K in keyof UrlStats]: number }>()
-  let kept: ReadonlyArray<string> | undefined
-  const count = (sink: string, what: keyof UrlStats): void => {
-    if (kept?.includes(sink) === false) return
-    const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
-    urls.set(sink, counts)
-    counts[what]++
-    if (urls.size > MAX_NAMES) {
-      const [oldest = ''] = urls.keys()
-      urls.delete(oldest)
-    }
-  }
-  return {
-    onEvent: (event: LogEvent): void => {
-      if (event._tag === 'Attempted') count(event.sink, isLeft(event.result) ? 'failed' : 'delivered')
-      else if (event._tag === 'UrlSkipped') count(event.sink, 'skipped')
-    },
-    /** Counts only these from now on, and forgets the others: a destination may change its URLs for ever. */
-    keep: (names: ReadonlyArray<string>): void => {
-      kept = names
-      for (const name of urls.keys()) if (!names.includes(name)) urls.delete(name)
-    },
-    stats: () => Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
   }
 }
 
