@@ -16,7 +16,6 @@ import { inUse, type CorruptRecord } from '../outbox/outbox.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay, type Relay } from '../outbox/relay.ts'
-import { storeLimit } from '../outbox/storeLimit.ts'
 import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
@@ -118,11 +117,10 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, requests: 0 }
   const sink = batchSink(settings, sent)
-  const limit = storeLimit()
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
   const store = settings.outbox && openOutbox(settings.outbox, { codec: storedMessages, clock, onCorrupt })
   const bounds = { clock, maxCount, maxBytes, sizeOf: heldBytes }
-  const storing = { ...bounds, own, limit, failed: failedIn('outbox'), work: () => work }
+  const storing = { ...bounds, own, failed: failedIn('outbox'), work: () => work }
   const behind = store && writeBehind<Message>(store, storing)
   const outbox = behind?.outbox ?? memoryOutbox<Message>({ ...bounds, keepDead: 0 })
   const isShared = outbox.watch !== undefined
@@ -138,7 +136,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
   let isDraining = false
 
-  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, limit }
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
     ...parts,
     // Its logger listens to attempts.

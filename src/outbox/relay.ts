@@ -23,7 +23,7 @@ import { lateEnd } from './decide.ts'
 import { deliveries, type SendOptions } from './deliveries.ts'
 import { UNKNOWN, leases, type LeaseOptions } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
-import { STORE_RETRY_DELAY, opening, storeLimit, until, type StoreLimit } from './storeLimit.ts'
+import { STORE_RETRY_DELAY, opening, storeLimit, until } from './storeLimit.ts'
 import { abandonedOf, inUse, type Ack, type EndedDeadLetter, type Entry, type Nack } from './outbox.ts'
 import { storeWrites } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
@@ -35,7 +35,6 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, LeaseOptions<A
   readonly storeChanged?: () => void
   /** Whether accepted items are on their way into the store, which calls `added` for each. Default: none. */
   readonly isStoring?: () => boolean
-  readonly limit?: StoreLimit
 }
 
 type Added<A> = Either<Full, Entry<A>>
@@ -48,13 +47,14 @@ export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
 /** Delivers the entries of an outbox to a sink, in the async context where it is made. It starts at once. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
-  const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
+  const { outbox, shape, retry, clock, isSynchronous = false } = options
   const { isStoring } = options
   const { take, isBatch } = shape
   const isShared = outbox.watch !== undefined
   const maxUnsaved = shape.maxUnsaved(isShared)
   const window = deadlineOf(retry)
   const own = ownContext()
+  const limit = storeLimit()
   const changes = new Subject<void>()
   const changed = (): void => {
     if (changes.observed) changes.next()
@@ -322,6 +322,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
     recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
     renamed: book.renamed,
+    inTime: limit.inTime,
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
     poll: pollNow,
