@@ -136,11 +136,9 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
   let isDraining = false
 
-  const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, hears }
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
     ...parts,
-    // Its logger listens to attempts.
-    hears: (tag) => tag === 'Attempted' || hears(tag),
     shape: batches(settings),
     isFull: () => boundFor(largest) !== undefined,
     isItem: isMessage,
@@ -153,8 +151,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   }
   work.changes$.subscribe({ next: leaves, error: leaves })
 
-  const lostKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
-  const encode = encoder(settings, lostKeys, hearsKeys, failedIn('meta'))
+  const encode = encoder(settings, life.onKeys, hearsKeys, failedIn('meta'))
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>

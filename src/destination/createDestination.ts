@@ -71,12 +71,11 @@ export const openDestination = (
   const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
-  const { now, onEvent, hears, hearsKeys, defectIn } = life
+  const { onEvent, hears, hearsKeys, defectIn } = life
   const outcomes = life.stream<Outcome<Payload<Event>>>('outcomes$')
   const attempts = life.stream<Attempted>('attempts$')
 
-  const onKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
-  const encode = eventEncoder(options, onKeys, defectIn, true, hearsKeys)
+  const encode = eventEncoder(options, life.onKeys, defectIn, true, hearsKeys)
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()
@@ -100,12 +99,10 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, hears }
   const work = relay<Payload<Event>>({
     ...parts,
     shape: one(maxInFlight, closedUntil),
-    // The counts of each URL and `attempts$` listen to attempts.
-    hears: (tag) => tag === 'Attempted' || hears(tag),
     ended: (outcome) => {
       room.freed()
       onOutcome(outcome)

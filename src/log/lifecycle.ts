@@ -105,8 +105,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     return result
   }
 
-  /** Whether a listener gets events of a kind, or `events$` has a subscriber. */
-  const hears = (tag: LogEvent['_tag']): boolean => events.observed() || isHeard(tag)
+  /** Whether anything listens to events of a kind. To attempts the logger and the counts of a part do. */
+  const hears = (tag: LogEvent['_tag']): boolean => tag === 'Attempted' || events.observed() || isHeard(tag)
 
   return {
     now,
@@ -114,6 +114,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     hears,
     /** Whether unknown keys of the next call are of interest. */
     hearsKeys: (): boolean => unchecked-- > 0 || hears('UnknownKeys'),
+    /** Tells the keys that a call lost. */
+    onKeys: (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     /** Each log event. Hot. It completes after the close. */
     events$: events.values$,
     defectIn,
