@@ -1,6 +1,5 @@
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
-import { inTime } from '../core/clock.ts'
 import { messageOf, wasStarted, type Verdict } from '../core/failure.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { CLOSE_TIMEOUT, timeoutOf, type WaitOptions } from '../core/options.ts'
@@ -154,13 +153,11 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const encode = encoder(settings, life.onKeys, hearsKeys, failedIn('meta'))
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
-    const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
-      inTime(clock, timeout, task).catch(failedIn(where))
     work.flush('end')
     const result = await closeRelay(work, within, timeout, constVoid, isExit)
     if (settings.sink === undefined)
-      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
-    await quietly('the close of the outbox', () => outbox.close({ timeout }))
+      await life.closeInTime('sink', timeout, () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
+    await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))
     if (store) inUse.delete(store)
     program.idle()
     return result

@@ -1,6 +1,5 @@
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { inTime } from '../core/clock.ts'
 import { messageOf, refused } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -134,11 +133,9 @@ export const openDestination = (
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
     const result = await closeRelay(work, within, timeout, stop)
-    const quietly = (where: string, limit: number, task: () => Promise<void>): Promise<void> =>
-      inTime(clock, limit, task).catch(defectIn(where))
     const closeSink = (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
-    await quietly('the close of the sink', LAST_ATTEMPT + timeout, closeSink)
-    await quietly('the close of the outbox', timeout, () => outbox.close({ timeout }))
+    await life.closeInTime('sink', LAST_ATTEMPT + timeout, closeSink)
+    await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))
     inUse.delete(opened)
     return result
   }
