@@ -1,6 +1,5 @@
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
-import { inTime } from '../core/clock.ts'
 import { messageOf, wasStarted, type Verdict } from '../core/failure.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { CLOSE_TIMEOUT, timeoutOf, type WaitOptions } from '../core/options.ts'
@@ -16,7 +15,6 @@ import { inUse, type CorruptRecord } from '../outbox/outbox.ts'
 import { openOutbox } from '../outbox/lmdb/openOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay, type Relay } from '../outbox/relay.ts'
-import { storeLimit } from '../outbox/storeLimit.ts'
 import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
@@ -118,11 +116,10 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, requests: 0 }
   const sink = batchSink(settings, sent)
-  const limit = storeLimit()
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
   const store = settings.outbox && openOutbox(settings.outbox, { codec: storedMessages, clock, onCorrupt })
   const bounds = { clock, maxCount, maxBytes, sizeOf: heldBytes }
-  const storing = { ...bounds, own, limit, failed: failedIn('outbox'), work: () => work }
+  const storing = { ...bounds, own, failed: failedIn('outbox'), work: () => work }
   const behind = store && writeBehind<Message>(store, storing)
   const outbox = behind?.outbox ?? memoryOutbox<Message>({ ...bounds, keepDead: 0 })
   const isShared = outbox.watch !== undefined
@@ -135,16 +132,12 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const largest = maxHeldBytes(maxMessageBytes)
 
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
-  let isClosed = false
   /** The program has nothing left but waiting messages: they are sent without `flushAfter`. */
   let isDraining = false
 
-  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, limit }
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, hears }
   const work: Relay<Message, SentBatch> = relay<Message, SentBatch>({
     ...parts,
-    tellsAge: true,
-    // Its logger listens to attempts.
-    hears: (tag) => tag === 'Attempted' || hears(tag),
     shape: batches(settings),
     isFull: () => boundFor(largest) !== undefined,
     isItem: isMessage,
@@ -157,26 +150,21 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   }
   work.changes$.subscribe({ next: leaves, error: leaves })
 
-  const lostKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
-  const encode = encoder(settings, lostKeys, hearsKeys, failedIn('meta'))
+  const encode = encoder(settings, life.onKeys, hearsKeys, failedIn('meta'))
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
-    const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
-      inTime(clock, timeout, task).catch(failedIn(where))
     work.flush('end')
     const result = await closeRelay(work, within, timeout, constVoid, isExit)
     if (settings.sink === undefined)
-      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
-    await quietly('the close of the outbox', () => outbox.close({ timeout }))
+      await life.closeInTime('sink', timeout, () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
+    await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))
     if (store) inUse.delete(store)
-    isClosed = true
-    work.changed()
     program.idle()
     return result
   }
 
   const close = (within: number, isExit = false): Promise<CloseResult<Message>> => {
-    if (within <= LAST_ATTEMPT && !life.isClosing()) work.stopStarting()
+    work.stopAccepting(within > LAST_ATTEMPT)
     const closing = own(life.close, () => held(shutDown(within, isExit)))
     room.open()
     return closing
@@ -252,7 +240,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
       const within = timeoutIn('persisted', given)
       if (behind === undefined) return false
       const isStored = behind.stored()
-      await held(work.until(() => isClosed || isStored(), within))
+      await held(work.until(() => work.isAborted() || isStored(), within))
       return isStored() && behind.isKept()
     },
     flush: async (given) => {
@@ -260,7 +248,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
       // Before anything is sent: the flush does not wait for messages that a listener adds meanwhile.
       const isFlushed = isShared ? () => !work.hasWorkBefore(Infinity) : work.flushed()
       work.flush('flush')
-      const done = work.until(() => isClosed || isFlushed(), within)
+      const done = work.until(() => work.isAborted() || isFlushed(), within)
       await (work.waiting() === 0 ? done : held(done))
       return work.totals()
     },

@@ -1,6 +1,5 @@
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
-import { inTime } from '../core/clock.ts'
 import { messageOf, refused } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -10,7 +9,7 @@ import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { lifecycle } from '../log/lifecycle.ts'
-import type { Attempted, LogEvent } from '../log/logEvent.ts'
+import type { Attempted } from '../log/logEvent.ts'
 import { LAST_ATTEMPT, closeRelay, type CloseResult } from '../outbox/close.ts'
 import { deadLetters } from '../outbox/deadLetters.ts'
 import { inUse, type CorruptRecord, type OutboxStats } from '../outbox/outbox.ts'
@@ -22,11 +21,11 @@ import { relay } from '../outbox/relay.ts'
 import { one } from '../outbox/take.ts'
 import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
+import type { Destination, DestinationOptions } from './destination.ts'
 import { eventEncoder, heldBytesOf, storedEvents } from './record.ts'
 import { decodeSettings, destinationOptions, misplaced } from './settings.ts'
 import type { CheckedOptions, Settings } from './settings.ts'
-import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
+import { urlCounters, urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
 /** A destination with the additions for a collector. */
 export interface OpenDestination extends Omit<Destination, 'update'> {
@@ -54,37 +53,6 @@ export const orFaults = <A>(make: () => A): Either<ReadonlyArray<Fault>, A> => {
   }
 }
 
-/** The names that are counted: a `route` has one for each key that it ever saw. */
-const MAX_NAMES = 500
-
-/** Counts the attempts at each URL, from its first attempt on. */
-export const urlCounters = () => {
-  const urls = new Map<string, { -readonly [K in keyof UrlStats]: number }>()
-  let kept: ReadonlyArray<string> | undefined
-  const count = (sink: string, what: keyof UrlStats): void => {
-    if (kept?.includes(sink) === false) return
-    const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
-    urls.set(sink, counts)
-    counts[what]++
-    if (urls.size > MAX_NAMES) {
-      const [oldest = ''] = urls.keys()
-      urls.delete(oldest)
-    }
-  }
-  return {
-    onEvent: (event: LogEvent): void => {
-      if (event._tag === 'Attempted') count(event.sink, isLeft(event.result) ? 'failed' : 'delivered')
-      else if (event._tag === 'UrlSkipped') count(event.sink, 'skipped')
-    },
-    /** Counts only these from now on, and forgets the others: a destination may change its URLs for ever. */
-    keep: (names: ReadonlyArray<string>): void => {
-      kept = names
-      for (const name of urls.keys()) if (!names.includes(name)) urls.delete(name)
-    },
-    stats: () => Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
-  }
-}
-
 /** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
 export const openDestination = (
   makeReceivers: () => Receivers,
@@ -102,12 +70,11 @@ export const openDestination = (
   const life = lifecycle<CloseResult<Payload<Event>>>(clock, from, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
-  const { now, onEvent, hears, hearsKeys, defectIn } = life
+  const { onEvent, hears, hearsKeys, defectIn } = life
   const outcomes = life.stream<Outcome<Payload<Event>>>('outcomes$')
   const attempts = life.stream<Attempted>('attempts$')
 
-  const onKeys = (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys })
-  const encode = eventEncoder(options, onKeys, defectIn, true, hearsKeys)
+  const encode = eventEncoder(options, life.onKeys, defectIn, true, hearsKeys)
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()
@@ -131,13 +98,10 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const parts = { sink, outbox, retry, clock, random, name: from, onEvent }
+  const parts = { sink, outbox, retry, clock, random, name: from, onEvent, hears }
   const work = relay<Payload<Event>>({
     ...parts,
-    tellsAge: true,
     shape: one(maxInFlight, closedUntil),
-    // The counts of each URL and `attempts$` listen to attempts.
-    hears: (tag) => tag === 'Attempted' || hears(tag),
     ended: (outcome) => {
       room.freed()
       onOutcome(outcome)
@@ -169,19 +133,16 @@ export const openDestination = (
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
     const result = await closeRelay(work, within, timeout, stop)
-    const quietly = (where: string, limit: number, task: () => Promise<void>): Promise<void> =>
-      inTime(clock, limit, task).catch(defectIn(where))
     const closeSink = (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
-    await quietly('the close of the sink', LAST_ATTEMPT + timeout, closeSink)
-    await quietly('the close of the outbox', timeout, () => outbox.close({ timeout }))
+    await life.closeInTime('sink', LAST_ATTEMPT + timeout, closeSink)
+    await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))
     inUse.delete(opened)
     return result
   }
 
   const close: Destination['close'] = (given) => {
     const within = timeoutOf(given, CLOSE_TIMEOUT, defectIn('the timeout of close'))
-    work.stopAccepting()
-    if (within <= LAST_ATTEMPT && !life.isClosing()) work.stopStarting()
+    work.stopAccepting(within > LAST_ATTEMPT)
     room.open()
     return work.own(life.close, () => shutDown(within))
   }

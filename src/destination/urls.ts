@@ -1,10 +1,11 @@
-/** The URLs of a destination. They may change while it runs. */
-import { constVoid, left } from '../core/either.ts'
+/** The URLs of a destination, which may change while it runs, and the counts of their attempts. */
+import { constVoid, isLeft, left } from '../core/either.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { bareWebhook } from '../http/bareWebhook.ts'
+import type { LogEvent } from '../log/logEvent.ts'
 import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstOf } from '../sink/combine.ts'
@@ -13,6 +14,7 @@ import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
+import type { UrlStats } from './destination.ts'
 import { ownHeaderFaults, type Settings, type SharedOptions } from './settings.ts'
 
 export type Hook = Sink<Payload<Event>>
@@ -148,4 +150,35 @@ export const urlsSink = (
   /** Starts no more requests. Waiting attempts end as `held`. */
   const stopAll = (): void => urls.forEach((url) => stop(url, CLOSING))
   return { sink: reporting(sink), exchange, closedUntil, stop: stopAll }
+}
+
+/** The names that are counted: a `route` has one for each key that it ever saw. */
+const MAX_NAMES = 500
+
+/** Counts the attempts at each URL, from its first attempt on. */
+export const urlCounters = () => {
+  const urls = new Map<string, { -readonly [K in keyof UrlStats]: number }>()
+  let kept: ReadonlyArray<string> | undefined
+  const count = (sink: string, what: keyof UrlStats): void => {
+    if (kept?.includes(sink) === false) return
+    const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
+    urls.set(sink, counts)
+    counts[what]++
+    if (urls.size > MAX_NAMES) {
+      const [oldest = ''] = urls.keys()
+      urls.delete(oldest)
+    }
+  }
+  return {
+    onEvent: (event: LogEvent): void => {
+      if (event._tag === 'Attempted') count(event.sink, isLeft(event.result) ? 'failed' : 'delivered')
+      else if (event._tag === 'UrlSkipped') count(event.sink, 'skipped')
+    },
+    /** Counts only these from now on, and forgets the others: a destination may change its URLs for ever. */
+    keep: (names: ReadonlyArray<string>): void => {
+      kept = names
+      for (const name of urls.keys()) if (!names.includes(name)) urls.delete(name)
+    },
+    stats: () => Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
+  }
 }

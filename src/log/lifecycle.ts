@@ -1,7 +1,7 @@
 /** The listeners, streams and close of a part that a host holds. */
 import { Observable, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscriber, Subscription } from 'rxjs'
-import { steady, type Clock } from '../core/clock.ts'
+import { inTime, steady, type Clock } from '../core/clock.ts'
 import { constVoid, left, type Either } from '../core/either.ts'
 import { hasFunctions } from '../core/json.ts'
 import { serialQueue } from '../core/queue.ts'
@@ -105,8 +105,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     return result
   }
 
-  /** Whether a listener gets events of a kind, or `events$` has a subscriber. */
-  const hears = (tag: LogEvent['_tag']): boolean => events.observed() || isHeard(tag)
+  /** Whether anything listens to events of a kind. To attempts the logger and the counts of a part do. */
+  const hears = (tag: LogEvent['_tag']): boolean => tag === 'Attempted' || events.observed() || isHeard(tag)
 
   return {
     now,
@@ -114,6 +114,8 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     hears,
     /** Whether unknown keys of the next call are of interest. */
     hearsKeys: (): boolean => unchecked-- > 0 || hears('UnknownKeys'),
+    /** Tells the keys that a call lost. */
+    onKeys: (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
     /** Each log event. Hot. It completes after the close. */
     events$: events.values$,
     defectIn,
@@ -125,6 +127,9 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
       callSafely(tellRefusal, refusal, constVoid)
       return left(refusal)
     },
+    /** Closes a thing that the part uses, in time. An error is reported. */
+    closeInTime: (what: string, within: number, task: () => Promise<void>): Promise<void> =>
+      inTime(clock, within, task).catch(defectIn(`the close of the ${what}`)),
     isClosing: (): boolean => closing !== undefined,
     /** Runs the task of the first call. All calls get its promise. */
     close: (task: () => Promise<Closing>): Promise<Closing> => (closing ??= shutDown(task)),

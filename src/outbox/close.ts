@@ -29,10 +29,9 @@ export const closeRelay = async <A, D>(
   const stopAt = relay.now() + starting
   const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
 
-  relay.stopAccepting()
-  if (starting === 0) relay.stopStarting()
+  relay.stopAccepting(starting > 0)
   // Retries may be due since the machine slept.
-  else relay.poll()
+  relay.poll()
   const isIdle = (): boolean => isWorkDone() && relay.running() === 0
   await relay.until(isWorkDone, starting)
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.

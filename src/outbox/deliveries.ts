@@ -55,7 +55,7 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   older: Delivery<A, D> | undefined
   newer: Delivery<A, D> | undefined
   hasVerdict = false
-  isFinished = false
+  isCancelled = false
   cancel = nothingToCancel
   readonly entries: ReadonlyArray<Entry<A>>
   readonly item: D
@@ -83,8 +83,6 @@ class Delivery<A, D> implements Observer<Verdict>, Link<Delivery<A, D>> {
   }
 
   complete(): void {
-    if (this.isFinished) return
-    this.isFinished = true
     this.all.finish(this)
   }
 
@@ -152,29 +150,26 @@ export const deliveries = <A, D>(
     return { number: attempts + 1, until, lastFailure, clock, report, from, [SHARED]: newShared() }
   }
 
-  const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {
+  const tell = (delivery: Delivery<A, D>, result: Verdict): void => {
     const { item, attempt, start } = delivery
     if (start === undefined) return
     delivery.isTold = true
     delivery.start = undefined
-    tellAttempt(log, attempt, start, end, { sink: sink.name, item, result })
+    tellAttempt(log, attempt, start, clock.monotonic(), { sink: sink.name, item, result })
   }
 
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
-    const { entries } = delivery
-    const end = clock.monotonic()
-    at.now = now(end)
-    tell(delivery, end, verdict)
+    at.now = now()
+    tell(delivery, verdict)
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
     if (isLeft(verdict)) settleFailed(delivery, verdict)
-    else results.ack(entries.map((entry) => deliveredEnd(entry, verdict.right)))
+    else results.ack(delivery.entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
 
   const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>): void => {
     const { entries, item, startedAt } = delivery
-    // The machine may have slept in the attempt.
-    const time = (at.now = now())
+    const time = at.now
     const failure = verdict.left
     reportClosed(failure)
     const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
@@ -219,7 +214,7 @@ export const deliveries = <A, D>(
   }
 
   const finish = (delivery: Delivery<A, D>): void => {
-    running.remove(delivery)
+    if (!running.remove(delivery)) return
     at.running--
     // Without batches only the last one can end a wait.
     if (isBatch || at.running === 0) own(ended)
@@ -245,9 +240,9 @@ export const deliveries = <A, D>(
       at.running++
       delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
       const cancel = subscribe(delivery.item, delivery.attempt, delivery)
-      // It may have finished, or been cancelled, before `subscribe` returned.
-      if (delivery.isFinished) cancel()
-      else delivery.cancel = cancel
+      delivery.cancel = cancel
+      // Before `subscribe` returned.
+      if (delivery.isCancelled) cancel()
     },
     /**
      * Cancels all. Answers the entries whose attempt was cut before its verdict, and when it started, and
@@ -264,10 +259,10 @@ export const deliveries = <A, D>(
       }
       at.inFlight = at.retriesInFlight = at.running = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
-      for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
+      for (const delivery of cancelled) delivery.hasVerdict = delivery.isCancelled = true
       for (const delivery of cancelled) {
         delivery.cancel()
-        if (!areCutsReported) tell(delivery, clock.monotonic(), CANCELLED)
+        if (!areCutsReported) tell(delivery, CANCELLED)
       }
       return { cut, queued }
     },

@@ -4,7 +4,7 @@ import { isRight, left } from '../core/either.ts'
 import { isFinal, partsOf, show, type Verdict } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import { queue } from '../core/queue.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger, LedgerOptions } from './ledger.ts'
 import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeLimit.ts'
 import { NOTHING, type Line, type Moment, type Shape } from './take.ts'
@@ -78,28 +78,36 @@ export class Held<A> implements Line {
   }
 }
 
-/** The moment at the start. One record for all steps: a new one for each costs more than the take. */
-export const startOf = <A>(
-  outbox: Outbox<A>,
-  sizeOf: (item: A) => number,
-  isFull: () => boolean,
-  now: () => number,
+export interface LeaseOptions<A, D> extends Pick<LedgerOptions<A>, 'isItem'> {
+  readonly outbox: Outbox<A>
+  readonly shape: Shape<A, D>
+  /** Whether there may be no room for one more item. Default: there is room. */
+  readonly isFull?: () => boolean
+}
+
+export const leases = <A, D>(
+  options: LeaseOptions<A, D>,
+  book: Ledger<A>,
   askFailed: (error: unknown) => void,
 ) => {
+  const { outbox, shape, isItem, isFull = () => false } = options
+  const { sizeOf, isBatch } = shape
+  const isShared = outbox.watch !== undefined
   const dueIn = (retriesOnly: boolean) => (): number => {
     try {
       return outbox.nextDue(retriesOnly) ?? Infinity
     } catch (error) {
       askFailed(error)
-      return now() + STORE_RETRY_DELAY
+      return book.now() + STORE_RETRY_DELAY
     }
   }
-  const start = now()
-  return {
+  const start = book.now()
+  /** One record for all steps: a new one for each costs more than the take. */
+  const at = {
     now: start,
     retries: new Held(sizeOf),
     fresh: new Held(sizeOf),
-    unleased: outbox.watch !== undefined || outbox.stats().waiting > 0 ? UNKNOWN : NOTHING,
+    unleased: isShared || outbox.stats().waiting > 0 ? UNKNOWN : NOTHING,
     inFlight: 0,
     retriesInFlight: 0,
     running: 0,
@@ -110,22 +118,12 @@ export const startOf = <A>(
     lastStart: start,
     freshSince: start,
     heldUntil: -Infinity,
-    orderedUntil: outbox.watch === undefined ? Infinity : -Infinity,
+    orderedUntil: isShared ? -Infinity : Infinity,
     flushing: undefined as Moment['flushing'],
     nextDue: dueIn(false),
     nextRetry: dueIn(true),
     isFull,
   }
-}
-
-/** @param isItem whether a stored item is one of ours; all are if it is undefined */
-export const leases = <A>(
-  outbox: Outbox<A>,
-  at: ReturnType<typeof startOf<A>>,
-  { sizeOf, isBatch }: Pick<Shape<A, unknown>, 'sizeOf' | 'isBatch'>,
-  book: Ledger<A>,
-  isItem: ((item: unknown) => boolean) | undefined,
-) => {
   let asked: LeaseLimits = { count: 0, retries: 0 }
 
   const leaseOne = (retriesOnly: boolean): Entry<A> | undefined => {
@@ -137,6 +135,7 @@ export const leases = <A>(
   }
 
   return {
+    at,
     /** Asks the store. The answer is for `hold`. */
     lease: (limits: LeaseLimits): Awaitable<ReadonlyArray<Entry<A>>> => {
       asked = limits

@@ -83,8 +83,6 @@ export interface LedgerOptions<A> {
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: LogEvent['_tag']) => boolean
-  /** Whether `oldest` is asked for. Default false. */
-  readonly tellsAge?: boolean
   /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
   readonly ended: (outcome: Outcome<A>) => void
   /** The same for the items that have an entry, before it. It must not throw. */
@@ -95,7 +93,7 @@ export interface LedgerOptions<A> {
 
 export type Ledger<A> = ReturnType<typeof ledger<A>>
 
-/** What an outbox held at the start counts as accepted. `changed`: drops were reported. */
+/** What an outbox held at the start counts as accepted. `changed`: ends that calls caused were reported. */
 export const ledger = <A>(
   outbox: Pick<Outbox<A>, 'stats' | 'watch'>,
   own: OwnContext,
@@ -103,7 +101,7 @@ export const ledger = <A>(
   changed: () => void,
 ) => {
   const { clock, name: from = 'deliver', onEvent: log = constVoid, hears = () => true } = options
-  const { ended, settled, isItem = () => true, tellsAge = false } = options
+  const { ended, settled, isItem = () => true } = options
   const now = steady(clock)
   /** Other processes change it, so only the store knows the number of waiting entries. */
   const isShared = outbox.watch !== undefined
@@ -112,7 +110,8 @@ export const ledger = <A>(
   /** Kept only while something listens: an entry costs as much as a log event. Not for a shared outbox. */
   const waits = ages()
   const reports = serialQueue()
-  const drops: Array<Ended<A>> = []
+  /** Ends that calls caused, and that are not reported yet. */
+  const caused: Array<Ended<A>> = []
   let isReportingDrop = false
   /** `at` of the ends that are heard: one reading for a list. */
   let endedAt: number | undefined
@@ -127,12 +126,16 @@ export const ledger = <A>(
   const storeFailed = defectIn('outbox')
   const listenerFailed = defectIn('outcome listener')
 
+  /** Counts entries of the outbox whose items are not known here. */
+  const found = (entries: number): void => {
+    counts.accept(entries)
+    barrier.found(entries)
+  }
   /** What it holds of earlier counts as accepted. */
   const opened = (): void => {
-    const found = isShared ? 0 : Math.max(0, outbox.stats().waiting - counts.waiting())
-    counts.accept(found)
-    barrier.found(found)
-    if (found > 0) log({ _tag: 'Restored', at: now(), from, count: found })
+    const count = isShared ? 0 : Math.max(0, outbox.stats().waiting - counts.waiting())
+    found(count)
+    if (count > 0) log({ _tag: 'Restored', at: now(), from, count })
   }
   opened()
 
@@ -141,7 +144,7 @@ export const ledger = <A>(
     if (id !== undefined) barrier.accepted(id)
     if (!hears('Accepted')) return
     const at = now()
-    if (id !== undefined && tellsAge && !isShared) waits.accepted(id, at)
+    if (id !== undefined && !isShared) waits.accepted(id, at)
     log({ _tag: 'Accepted', at, from, item })
   }
   /** Listeners receive an end before a flush counts it. */
@@ -155,9 +158,9 @@ export const ledger = <A>(
     if (entry !== undefined) barrier.ended(entry.id)
     if (entry !== undefined) waits.ended(entry.id)
   }
-  const reportDrops = onceSoon(own, () => {
+  const reportSoon = onceSoon(own, () => {
     endedAt = undefined
-    for (const drop of drops.splice(0)) reports.take(tell, drop)
+    for (const end of caused.splice(0)) reports.take(tell, end)
     changed()
   })
 
@@ -190,8 +193,7 @@ export const ledger = <A>(
     redriven: (ids: ReadonlyArray<string>): void => {
       const known = Math.min(early, ids.length)
       early -= known
-      counts.accept(ids.length - known)
-      barrier.found(ids.length - known)
+      found(ids.length - known)
       if (ids.length > 0) own(log, { _tag: 'Redriven', at: now(), from, ids } as const)
     },
     /** Entries were leased. An item whose enqueue is late or failed counts as accepted when it comes out. */
@@ -202,8 +204,7 @@ export const ledger = <A>(
       // First those of calls that wait for their answer. A call that failed had stored the others.
       const ofCalls = Math.min(uncounted, calls - early)
       early += ofCalls
-      counts.accept(ofCalls)
-      barrier.found(ofCalls)
+      found(ofCalls)
       const others = uncounted - ofCalls
       if (others > 0) for (const { id, item } of entries.slice(-others)) accept(item, id)
     },
@@ -221,21 +222,15 @@ export const ledger = <A>(
         }
       }
     },
-    /** An item ended that was never enqueued. */
-    endDead: (outcome: Outcome<A>): void => {
-      endedAt = undefined
-      counts.end(outcome)
-      reports.take(tell, { outcome })
-    },
-    /** Counts a drop at once and reports it in a microtask: a call caused it. `entry`: it was leased. */
-    drop: (outcome: Outcome<A>, entry?: Entry<A>): void => {
+    /** Counts an end at once and reports it in a microtask: a call caused it. `entry`: it was leased. */
+    endSoon: (outcome: Outcome<A>, entry?: Entry<A>): void => {
       if (entry !== undefined) leased--
       counts.end(outcome)
-      drops.push({ outcome, entry })
-      reportDrops()
+      caused.push({ outcome, entry })
+      reportSoon()
     },
     endedCorrupt,
-    isReporting: (): boolean => reports.busy() || drops.length > 0,
+    isReporting: (): boolean => reports.busy() || caused.length > 0,
     isReportingDrop: (): boolean => isReportingDrop,
     afterReports: (task: () => void): void => reports.take(task, undefined),
     flush: barrier.flush,

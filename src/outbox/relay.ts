@@ -21,27 +21,22 @@ import { ShownError, closed, type Closed, type Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { lateEnd } from './decide.ts'
 import { deliveries, type SendOptions } from './deliveries.ts'
-import { UNKNOWN, leases, startOf } from './leases.ts'
+import { UNKNOWN, leases, type LeaseOptions } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
-import { STORE_RETRY_DELAY, opening, storeLimit, until, type StoreLimit } from './storeLimit.ts'
-import { abandonedOf, inUse, type Ack, type EndedDeadLetter } from './outbox.ts'
-import type { Entry, Nack, Outbox } from './outbox.ts'
+import { STORE_RETRY_DELAY, opening, storeLimit, until } from './storeLimit.ts'
+import { abandonedOf, inUse, type Ack, type EndedDeadLetter, type Entry, type Nack } from './outbox.ts'
 import { storeWrites } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
 
-export interface RelayOptions<A, D = A> extends LedgerOptions<A>, SendOptions<A, D> {
-  readonly outbox: Outbox<A>
+export interface RelayOptions<A, D = A> extends LedgerOptions<A>, LeaseOptions<A, D>, SendOptions<A, D> {
   /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
   readonly isSynchronous?: boolean
   /** Whether another relay goes on with the outbox: an abort puts leased entries back. Default false. */
   readonly staysOpen?: boolean
   /** Called a turn after the outbox reported changes made by others (`watch`), and when it is open. */
   readonly storeChanged?: () => void
-  /** Whether there may be no room for one more item. Default: there is room. */
-  readonly isFull?: () => boolean
   /** Whether accepted items are on their way into the store, which calls `added` for each. Default: none. */
   readonly isStoring?: () => boolean
-  readonly limit?: StoreLimit
 }
 
 type Added<A> = Either<Full, Entry<A>>
@@ -54,40 +49,33 @@ export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
 /** Delivers the entries of an outbox to a sink, in the async context where it is made. It starts at once. */
 export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
-  const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
-  const { isFull = () => false, isItem, isStoring, staysOpen = false } = options
-  const { take, sizeOf, isBatch } = shape
+  const { outbox, shape, retry, clock, isStoring, isSynchronous = false, staysOpen = false } = options
+  const { take, isBatch } = shape
   const isShared = outbox.watch !== undefined
   const maxUnsaved = shape.maxUnsaved(isShared)
   const window = deadlineOf(retry)
   const own = ownContext()
+  const limit = storeLimit()
   const changes = new Subject<void>()
   const changed = (): void => {
     if (changes.observed) changes.next()
   }
   const book = ledger<A>(outbox, own, options, changed)
   const { now, storeFailed } = book
-  const at = startOf(outbox, sizeOf, isFull, now, (error) => askFailed(error))
+  const held = leases<A, D>(options, book, (error) => askFailed(error))
+  const { at } = held
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
-  /** The task with which a pass goes on. */
-  const goOn =
-    <T extends unknown[]>(task: (...given: T) => void) =>
-    (...given: T): void => {
-      pass = 'none'
-      task(...given)
-      changed()
-    }
-  const opened = goOn(() => {
+  const opened = (): void => {
     book.opened()
     storeChanged()
-  })
+    changed()
+  }
   const { isOpen, whenOpen, stop: stopOpening } = opening(outbox, clock, () => own(opened), storeFailed)
-  /** A pass runs, or goes on when the outbox is open, after the answer to a lease, or in the next turn. */
-  let pass: 'none' | 'opens' | 'runs' | 'leases' | 'rests' = isOpen() ? 'none' : 'opens'
-  /** A change to report after the pass: `flush`, `idle` and `close` wait for it. */
-  let hasNews = false
+  /** A pass runs, or goes on after the answer to a lease, or in the next turn. */
+  let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
+  const isOpening = (): boolean => !isOpen() && !isStopped()
   /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
@@ -113,7 +101,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const sending = deliveries<A, D>(options, own, at, { ack, nack }, () => poll())
-  const held = leases(outbox, at, shape, book, isItem)
 
   const late: Array<Ack<A>> = []
   const isLate = (entry: Entry<A>): boolean => {
@@ -147,6 +134,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     } catch (error) {
       askFailed(error)
     }
+  }
+  const leaseLate = (entries: ReadonlyArray<Entry<A>>): void => {
+    leaseAnswered(entries)
     runPass()
   }
 
@@ -160,7 +150,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries. */
   const run = (): typeof pass => {
     at.now = now()
-    for (let started = 0; !isStopped();) {
+    for (let started = 0; isOpen() && !isStopped();) {
       const todo = next()
       if (todo.do === 'wait') {
         if (at.flushing !== undefined && isSent()) at.flushing = undefined
@@ -173,17 +163,18 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
           hold(answer)
           continue
         }
-        limit.inTime(answer, leaseAnswered).then(goOn(leaseAnswered), goOn(askFailed))
+        void limit.inTime(answer, leaseLate).then(leaseAnswered, askFailed).then(goOn)
         return 'leases'
       }
       startNext(todo)
       if (isSynchronous || ++started % 4 !== 0 || !isTurnOver(clock)) continue
-      nextTurn(goOn(poll))
+      nextTurn(goOn)
       return 'rests'
     }
     return 'none'
   }
   const runPass = (): void => {
+    if (pass === 'runs') return
     if (pass === 'none') {
       pass = 'runs'
       try {
@@ -193,28 +184,26 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
         askFailed(error)
       }
     }
-    if (pass === 'runs' || !hasNews) return
-    hasNews = false
     changed()
+  }
+  const goOn = (): void => {
+    pass = 'none'
+    runPass()
   }
   /** Starts what may start, in the own context. A pass that runs looks again by itself. */
   const poll = (): void => {
-    hasNews = true
     at.mayLease = at.mayLeaseRetries = true
     runPass()
   }
   const pollNow = (): void => own(poll)
   const pollSoon = isSynchronous ? pollNow : onceSoon(own, poll)
   /** The store may have more new entries than are known. */
-  const pollAnew = (): void => {
+  const storeChanged = (): void => {
     at.unleased = UNKNOWN
     pollSoon()
-  }
-  if (inUse.has(outbox)) inUse.set(outbox, pollAnew)
-  const storeChanged = (): void => {
-    pollAnew()
     options.storeChanged?.()
   }
+  if (inUse.has(outbox)) inUse.set(outbox, storeChanged)
   const timer = alarm(clock, pollNow, book.defectIn('clock'))
   const changedLater = alarm(clock, storeChanged, book.defectIn('clock'))
   const unwatch = outbox.watch?.(() => changedLater.set(now()))
@@ -245,12 +234,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   const isStoreBusy = () => pass !== 'none' || book.isAsked() || isUnsaved() || isStoring?.() === true
   const isWorking = (): boolean =>
-    at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
+    at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || isOpening() || book.isReporting()
   const stopStarting = (): void => {
     state = 'stopped'
     stopOpening()
-    if (pass === 'opens') pass = 'none'
-    hasNews = true
     timer.set(Infinity)
   }
 
@@ -279,7 +266,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (putBack(rest)) return
       idle.unsubscribe()
       const mine = [...cut.keys(), ...queued].filter(isLost).map(ackOf)
-      const isAnothers = (inUse.get(outbox) ?? pollAnew) !== pollAnew
+      const isAnothers = (inUse.get(outbox) ?? storeChanged) !== storeChanged
       writes.handBack(mine, isAnothers, (remaining) => {
         stopWaiting()
         book.leased(remaining)
@@ -304,7 +291,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Adds an item, and gives `use` its entry. `Full` without room, `Closed` after `stopAccepting`. */
     offer: (item: A, use?: (entry: Entry<A>) => void): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
-      const isLater = pass === 'opens' && isStoring === undefined
+      const isLater = !isOpen() && isStoring === undefined
       const answers = isLater ? whenOpen(() => outbox.enqueue([item])) : outbox.enqueue([item])
       if (!isPromiseLike(answers)) return stored(item, answers, use)
       return whenStored(answers, (list) => stored(item, list, use))
@@ -315,7 +302,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       const outcome = Outcome.rejected(item, 0, failure)
       const ended = (): Either<Closed, void> => {
         book.accepted(item)
-        own(book.endDead, outcome)
+        book.endSoon(outcome)
         return right(undefined)
       }
       const answer = whenOpen(() => outbox.addDeadLetter?.(item, outcome))
@@ -327,22 +314,22 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (entry === undefined) return false
       const outcome = Outcome.dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
       void outbox.ack([{ entry, outcome }])
-      book.drop(outcome, entry)
+      book.endSoon(outcome, entry)
       return true
     },
     dropNewest: (item: A): void => {
       book.accepted(item)
-      book.drop(Outcome.dropped(item, 0, 'dropNewest'))
+      book.endSoon(Outcome.dropped(item, 0, 'dropNewest'))
     },
     /** Whether a drop is being reported now. A listener that sends the item again would loop. */
     isReportingDrop: book.isReportingDrop,
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
     recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
     renamed: book.renamed,
+    inTime: limit.inTime,
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
     poll: pollNow,
-    changed,
     /** Delivers waiting entries, also in batches that are not full. */
     flush: (how: 'flush' | 'end'): void => {
       at.flushing = how
@@ -354,8 +341,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return () => isOpen() && (isFlushed ??= book.flush())()
     },
     isOpen,
-    stopAccepting: (): void => {
-      if (state === 'open') state = 'closed'
+    /** The first call says whether waiting items may still start. */
+    stopAccepting: (mayStart = true): void => {
+      if (state !== 'open') return
+      state = 'closed'
+      if (!mayStart) stopStarting()
     },
     stopStarting,
     /** Cancels all deliveries and waits for the store, at most `storeTimeout` ms. `done` gets lost items. */
@@ -382,7 +372,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (state !== 'open') return 0
       const redriven = (ids: ReadonlyArray<string>): number => {
         book.redriven(ids)
-        pollAnew()
+        storeChanged()
         return ids.length
       }
       const answer = whenOpen(() => outbox.dead.redrive(matches))

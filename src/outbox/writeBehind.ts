@@ -15,17 +15,16 @@ import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
 import { newEntry, type Ack, type Entry, type Nack, type Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
-import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
+import { STORE_RETRY_DELAY } from './storeLimit.ts'
 
 /** The bounds are those of the items that are not stored yet, beside those of the store. */
 export interface WriteBehindOptions<A> extends Bounds {
   readonly clock: Clock
   readonly own: OwnContext
-  readonly limit: StoreLimit
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
   /** The relay that leases from here. It is made afterwards. */
-  readonly work: () => Pick<Relay<A>, 'recall' | 'renamed' | 'added' | 'poll' | 'isOpen'>
+  readonly work: () => Pick<Relay<A>, 'inTime' | 'recall' | 'renamed' | 'added' | 'poll' | 'isOpen'>
   readonly failed: (error: unknown) => void
 }
 
@@ -33,7 +32,7 @@ const UNSTORED = 'unstored-'
 const numberOf = ({ id }: Entry<unknown>): number => Number(id.slice(UNSTORED.length))
 
 export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>) => {
-  const { clock, own, limit, sizeOf, work, failed } = options
+  const { clock, own, sizeOf, work, failed } = options
   const arriving = queue<Entry<A>>()
   let storing: ReadonlyArray<Entry<A>> = []
   /** Of `storing`: entries that the store handed out before it answered. */
@@ -83,7 +82,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       let answers: Awaited<ReturnType<typeof store.enqueue>> = []
       try {
         const answer = store.enqueue(storing.map(({ item }) => item))
-        answers = isPromiseLike(answer) ? await limit.inTime(answer) : answer
+        answers = isPromiseLike(answer) ? await work().inTime(answer) : answer
       } catch (error) {
         failed(error)
       }
