@@ -150,26 +150,29 @@ export const deliveries = <A, D>(
     return { number: attempts + 1, until, lastFailure, clock, report, from, [SHARED]: newShared() }
   }
 
-  const tell = (delivery: Delivery<A, D>, result: Verdict): void => {
+  const tell = (delivery: Delivery<A, D>, end: number, result: Verdict): void => {
     const { item, attempt, start } = delivery
     if (start === undefined) return
     delivery.isTold = true
     delivery.start = undefined
-    tellAttempt(log, attempt, start, clock.monotonic(), { sink: sink.name, item, result })
+    tellAttempt(log, attempt, start, end, { sink: sink.name, item, result })
   }
 
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
-    at.now = now()
-    tell(delivery, verdict)
+    const { entries } = delivery
+    const end = clock.monotonic()
+    at.now = now(end)
+    tell(delivery, end, verdict)
     at.inFlight--
     if (delivery.isRetry) at.retriesInFlight--
     if (isLeft(verdict)) settleFailed(delivery, verdict)
-    else results.ack(delivery.entries.map((entry) => deliveredEnd(entry, verdict.right)))
+    else results.ack(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
 
   const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>): void => {
     const { entries, item, startedAt } = delivery
-    const time = at.now
+    // The machine may have slept in the attempt.
+    const time = (at.now = now())
     const failure = verdict.left
     reportClosed(failure)
     const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
@@ -262,7 +265,7 @@ export const deliveries = <A, D>(
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isCancelled = true
       for (const delivery of cancelled) {
         delivery.cancel()
-        if (!areCutsReported) tell(delivery, CANCELLED)
+        if (!areCutsReported) tell(delivery, clock.monotonic(), CANCELLED)
       }
       return { cut, queued }
     },
