@@ -144,6 +144,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
     ...(behind && { isStoring: behind.isStoring, storeChanged: behind.storeSoon }),
     ended: (outcome) => outcomes.next(outcome),
   })
+  if (store) inUse.set(store, work.storeChanged)
   const leaves = (): void => {
     room.freed()
     if (work.waiting() === 0) program.idle()

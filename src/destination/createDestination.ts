@@ -109,6 +109,7 @@ export const openDestination = (
     },
     storeChanged: room.freed,
   })
+  inUse.set(opened, work.storeChanged)
 
   const enqueue: OpenDestination['enqueue'] = (payload) => {
     const answer = work.offer(payload)

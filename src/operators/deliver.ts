@@ -161,6 +161,7 @@ const runRelay = <L, P, D>(
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
       ended: (outcome) => subscriber.next(outcome),
     })
+    inUse.set(outbox, work.storeChanged)
     const endIfDone = (): void => {
       if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leavingOf(outbox) > 0)) return
       if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return

@@ -203,7 +203,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     pollSoon()
     options.storeChanged?.()
   }
-  if (inUse.has(outbox)) inUse.set(outbox, storeChanged)
   const timer = alarm(clock, pollNow, book.defectIn('clock'))
   const changedLater = alarm(clock, storeChanged, book.defectIn('clock'))
   const unwatch = outbox.watch?.(() => changedLater.set(now()))
@@ -330,6 +329,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
     poll: pollNow,
+    storeChanged,
     /** Delivers waiting entries, also in batches that are not full. */
     flush: (how: 'flush' | 'end'): void => {
       at.flushing = how

@@ -41,6 +41,17 @@ it.each([0, 3])('waits for dead letters that were redriven, told after %d ms', a
   expect([isOver, client.stats()]).toMatchObject([true, { delivered: 1, dead: 0 }])
 })
 
+it('delivers what the host redrives in its outbox', async () => {
+  const outbox = memoryOutbox<Message>()
+  const verdictOf = (at: number) => (at === 0 ? left(refused('status')) : yes)
+  const { client, clock } = open({ size: 1, outbox }, (_, __, at) => ({ verdict: verdictOf(at) }))
+  client.track(event('a'))
+  await clock.advance(1)
+  await outbox.dead.redrive(() => true)
+  await clock.advance(1)
+  expect(client.stats()).toMatchObject({ rejected: 1, delivered: 1 })
+})
+
 describe('close', () => {
   it('42: before any message, twice, and then everything is refused', async () => {
     const { client, told } = open()

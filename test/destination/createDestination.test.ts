@@ -120,6 +120,17 @@ describe('close', () => {
   })
 })
 
+it('delivers what the host redrives in its outbox, in order too', async () => {
+  const outbox = memoryOutbox<Payload<Event>>()
+  const answer: Answer = (_, __, at) => ({ verdict: at === 0 ? gone : yes })
+  const { clock, destination } = open([answer], { outbox, orderBy: () => 'key' })
+  await destination.send(track('m1'))
+  await clock.advance(1)
+  await outbox.dead.redrive(() => true)
+  await clock.advance(1)
+  expect(destination.stats()).toMatchObject({ rejected: 1, delivered: 1 })
+})
+
 describe('ready', () => {
   it('waits until an event has left, after Full for its bytes', async () => {
     const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 700 })
