@@ -23,8 +23,8 @@ export interface CollectorOptions extends Omit<DestinationOptions, 'name' | 'out
   ) => Readonly<Record<string, string>> | undefined
   /**
    * Where the events of a destination wait, by its name, if its settings name no folder: an outbox, a
-   * folder, or a factory, which gets the name as `owner`. Called once for each, at the start. Default: in
-   * memory, each on its own.
+   * folder, or a factory, which gets the name as `owner`. Called when each is opened. Default: in memory,
+   * each on its own.
    */
   readonly outbox?: (destination: string) => NonNullable<DestinationOptions['outbox']>
   /**
@@ -129,8 +129,8 @@ export interface Collector extends AsyncDisposable {
   /**
    * Puts other settings into effect, all or nothing: `Left` has all faults, or `Closed` after a close, and
    * nothing has changed. A new destination is opened; a removed one refuses new events, sends waiting ones by
-   * its last settings and is closed. The `sink` and the `outbox` of one that stays cannot change. Without
-   * `enabled` its toggle stays.
+   * its last settings and is closed. The `sink`, its `sharedSecret` and the `outbox` of one that stays cannot
+   * change. Without `enabled` its toggle stays.
    */
   readonly update: (settings: CollectorSettings) => Either<ReadonlyArray<Fault> | Closed, void>
   /** Resolves with the totals of all destinations when no event waits, or it is closed. */

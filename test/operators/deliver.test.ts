@@ -9,14 +9,15 @@ import {
   withConcurrency,
   withDedupe,
 } from '../../src/index.ts'
-import { memoryOutbox, type Entry, type Outbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import type { Attempt, DeliverOptions, Failure, Outcome, Sink, Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject, from, of, NEVER, concat, BehaviorSubject, take, throwError, type Observable } from 'rxjs'
+import { BehaviorSubject, EMPTY, NEVER, Subject, concat, from, of } from 'rxjs'
+import { take, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { turns } from '../support/check.ts'
 import { newFolder } from '../support/folder.ts'
@@ -153,34 +154,23 @@ describe('deliver', () => {
   })
 })
 
-it('delivers at once an entry that an earlier deliver puts back late', async () => {
-  const [clock, memory] = [virtualClock(), memoryOutbox<string>()]
-  const nack: typeof memory.nack = (list) => turns().then(() => memory.nack(list))
-  const outbox = { ...memory, keeps: () => true, takeRemaining: () => [], nack }
-  const earlier = concat(of(right('a')), NEVER).pipe(deliver(scripted(clock), { clock, outbox }))
+const later =
+  <L>(write: (list: L) => unknown) =>
+  (list: L): Promise<void> =>
+    Promise.resolve().then(() => void write(list))
+it.each([
+  ['puts back', ['Restored', 'Attempted', 'Ended'], nothing],
+  ['has delivered', ['Restored'], () => yes],
+])('takes over at once an entry that an earlier deliver %s, stored late', async (_, told, answer) => {
+  const [clock, memory, seen] = [virtualClock(), memoryOutbox<string>(), [] as string[]]
+  const late = { nack: later(memory.nack), ack: later(memory.ack) }
+  const outbox = { ...memory, keeps: () => true, takeRemaining: () => [], ...late }
+  const earlier = concat(of(right('a')), NEVER).pipe(deliver(sink('s', answer), { clock, outbox }))
   earlier.subscribe().unsubscribe()
-  const seen = record(from<string[]>([]).pipe(lift(), deliver(sink('s', nothing), { clock, outbox })))
+  const onEvent = (event: LogEvent) => seen.push(event._tag)
+  const after = record(EMPTY.pipe(deliver(sink('s', nothing), { clock, outbox, onEvent })))
   await clock.advance(10)
-  expect([tags(seen), seen.end]).toEqual(['Delivered', 'complete'])
-})
-
-it('misses no entry whose outcome an earlier deliver stores late', async () => {
-  const [clock, memory, events] = [virtualClock(), memoryOutbox<string>(), [] as LogEvent[]]
-  const ack: typeof memory.ack = (list) => turns().then(() => memory.ack(list))
-  const outbox = { ...memory, keeps: () => true, takeRemaining: () => [], ack }
-  concat(of(right('a')), NEVER)
-    .pipe(
-      deliver(
-        sink('s', () => yes),
-        { clock, outbox },
-      ),
-    )
-    .subscribe()
-    .unsubscribe()
-  const onEvent = (event: LogEvent) => events.push(event)
-  const seen = record(from<string[]>([]).pipe(lift(), deliver(scripted(clock), { clock, outbox, onEvent })))
-  await clock.advance(10)
-  expect([events.map(({ _tag }) => _tag), seen.end]).toEqual([['Restored'], 'complete'])
+  expect([seen, after.end]).toEqual([told, 'complete'])
 })
 
 type Ended = Refusal | Outcome<string>
@@ -226,21 +216,15 @@ describe('a subscriber that acts inside next', () => {
 
   it('begins again: each stream reports its own items', () => {
     const [outbox, items] = [memoryOutbox<string>(), new Subject<Either<never, string>>()]
-    const seen: string[] = []
-    const onEvent = (event: LogEvent) => event._tag === 'Ended' && seen.push(String(event.outcome.item))
+    const seen: unknown[] = []
+    const onEvent = (event: LogEvent) => event._tag === 'Ended' && seen.push(event.outcome.item)
     const options = { outbox, maxInFlight: 1, onEvent }
     const again = of(right('b'), right('c')).pipe(deliver(scripted(virtualClock()), options))
-    const first = items
-      .pipe(
-        deliver(
-          sink<string>('s', () => yes),
-          options,
-        ),
-      )
-      .subscribe(() => {
-        first.unsubscribe()
-        again.subscribe()
-      })
+    const taking = sink<string>('s', () => yes)
+    const first = items.pipe(deliver(taking, options)).subscribe(() => {
+      first.unsubscribe()
+      again.subscribe()
+    })
     items.next(right('a'))
     expect([seen, outbox.stats().waiting]).toEqual([['a'], 2])
   })
@@ -248,11 +232,9 @@ describe('a subscriber that acts inside next', () => {
   it('stops at an item past its deadline: the rest of its batch is cancelled', async () => {
     const [clock, stop, outbox] = [virtualClock(), new Subject<Ended>(), memoryOutbox<string>()]
     void outbox.enqueue(['late', 'rest'])
-    const due = clock.now() + 5
-    const again = (entry: Entry<string>) =>
-      entry.item === 'late' ? { ...entry, firstAttemptAt: -1e9 } : entry
     const leased = await outbox.lease(0, { count: 2, retries: 2 })
-    void outbox.nack(leased.map((entry) => ({ entry: again(entry), due })))
+    const [old, due] = [{ firstAttemptAt: -1e9 }, clock.now() + 5]
+    void outbox.nack(leased.map((entry, n) => ({ entry: n === 0 ? { ...entry, ...old } : entry, due })))
     const sink = scriptedSink<ReadonlyArray<string>>({ clock, reply: () => ({ after: 10 }) })
     const options = { clock, outbox, stop, batch: { maxCount: 10, maxDelay: 10 } }
     const seen = record(stop)
@@ -280,11 +262,8 @@ describe('a subscriber that acts inside next', () => {
 
 it('a stop after an error of the source ends with that error', () => {
   const [stop, clock] = [new Subject<void>(), virtualClock()]
-  const broken = concat(
-    of(right('a')),
-    throwError(() => 'broken'),
-  )
-  const seen = record(broken.pipe(deliver(scripted(clock), { clock, stop })))
+  const fails = throwError(() => 'broken')
+  const seen = record(concat(of(right('a')), fails).pipe(deliver(scripted(clock), { clock, stop })))
   stop.next()
   expect([tags(seen), seen.end]).toEqual(['Abandoned', 'error: broken'])
 })
