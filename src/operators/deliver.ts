@@ -102,6 +102,8 @@ const shape = {
 /** By outbox: how many delivers were stopped and still put back what they have leased. */
 const leaving = new WeakMap<object, number>()
 const leavingOf = (outbox: object): number => leaving.get(outbox) ?? 0
+/** By outbox and entry, of the items that end here: another deliver may end them. */
+const openAnswers = new WeakMap<object, Map<string, SourceAnswer>>()
 /** Lefts that a deliver reported: another one may receive them too. */
 const reportedLefts = new WeakSet<object>()
 
@@ -137,8 +139,8 @@ const runRelay = <L, P, D>(
     let sourceError: { readonly error: unknown } | undefined
     /** Items for which the outbox has not answered yet. */
     let enqueuing = 0
-    /** By entry, of the items that end here. */
-    const answers = new Map<string, SourceAnswer>()
+    const answers = openAnswers.get(outbox) ?? new Map<string, SourceAnswer>()
+    openAnswers.set(outbox, answers)
     const isStopped = (): boolean => state === 'stopped'
     const settled = (id: string, outcome: Outcome<P>): void => {
       if (answers.size === 0) return

@@ -1,33 +1,27 @@
-/** When the entries that wait were accepted. Entries are accepted, and stored, in one order. @module */
-
-const oldestIn = (times: ReadonlyMap<string, number>): number => {
-  const [first = Infinity] = times.values()
-  return first
-}
+/** When the entries that wait were accepted. @module */
 
 export const ages = () => {
-  const accepted = new Map<string, number>()
-  /** Entries that were stored since, which gave them another id. */
-  const stored = new Map<string, number>()
+  const times = new Map<string, number>()
 
   return {
     /** No id comes twice. */
-    accepted: (id: string, at: number): void => void accepted.set(id, at),
+    accepted: (id: string, at: number): void => void times.set(id, at),
+    /** An entry has another id: it was stored. */
     renamed: (from: string, to: string): void => {
-      const at = accepted.get(from)
+      const at = times.get(from)
       if (at === undefined) return
-      accepted.delete(from)
-      stored.set(to, at)
+      times.delete(from)
+      times.set(to, at)
     },
     ended: (id: string): void => {
       // Mostly nothing listens: then no string is looked up.
-      if (accepted.size > 0) accepted.delete(id)
-      if (stored.size > 0) stored.delete(id)
+      if (times.size > 0) times.delete(id)
     },
-    /** When the oldest was accepted. */
+    /** When the oldest was accepted. It looks at all: entries are not stored in the order of acceptance. */
     oldest: (): number | undefined => {
-      const at = Math.min(oldestIn(accepted), oldestIn(stored))
-      return at === Infinity ? undefined : at
+      let oldest: number | undefined
+      for (const at of times.values()) if (oldest === undefined || at < oldest) oldest = at
+      return oldest
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { left, right } from '../core/either.ts'
 import { whenAnswered } from '../core/awaitable.ts'
-import { inTime, type Clock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { isError, isFailure, isVerdict, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf, type Fields } from '../core/json.ts'
@@ -187,6 +187,9 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     throw new UnfitAnswer(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
 
+  const release = async (within: number): Promise<void> => {
+    await close?.({ timeout: within })
+  }
   let closing: Promise<void> | undefined
   const made = makeSink<A>(
     name,
@@ -217,10 +220,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         if (!settled) context.abort()
       }
     },
-    (within, clock) =>
-      (closing ??= inTime(clock, within, async () => {
-        await close?.({ timeout: within })
-      })),
+    (within) => (closing ??= release(within)),
   )
   return timeout === Infinity ? made : withTimeout({ timeout })(made)
 }

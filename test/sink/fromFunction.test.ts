@@ -263,11 +263,6 @@ describe('close', () => {
     await expect(mine.close({ timeout: 10 })).rejects.toThrow('stuck')
     await expect(mine.close({ timeout: 10 })).rejects.toThrow('stuck')
   })
-
-  test('waits for the host at most its timeout', async () => {
-    const mine = sink('mine', () => delivered, { close: () => new Promise(() => undefined) })
-    await expect(mine.close({ timeout: 1 })).rejects.toThrow('it did not end within 1 ms')
-  })
 })
 
 test('types: the item is inferred, and a forgotten return does not compile', () => {

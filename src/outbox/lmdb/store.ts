@@ -198,10 +198,14 @@ const makeFolder = (path: string, isAgain = false): void => {
   }
 }
 
+const LMDB = Symbol.for('headrace.lmdb')
 const loadLmdb = (path: string): typeof Lmdb => {
   try {
+    // Two copies of lmdb in a process mix up files of deleted folders: copies of headrace share one.
+    const lmdb: unknown = Reflect.get(globalThis, LMDB) ?? loadPackage('lmdb')
+    Reflect.set(globalThis, LMDB, lmdb)
     // An optional peer dependency, loaded when an outbox is opened. `require` has no types.
-    return loadPackage('lmdb') as typeof Lmdb
+    return lmdb as typeof Lmdb
   } catch (error) {
     if (codeOf(error) === 'EMFILE') throw systemError(path, error)
     const [reason = ''] = messageOf(error).split('\n')
