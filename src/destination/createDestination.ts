@@ -169,15 +169,14 @@ export const openDestination = (
       }
     },
     sendIn: async (client, call) => {
-      const { enqueueIn } = outbox
-      if (enqueueIn === undefined)
+      if (outbox.enqueueIn === undefined)
         throw new TypeError('sendIn needs an outbox with enqueueIn: postgres() of headrace/outbox/postgres')
       if (!enabled) return left(disabled(call))
       if (life.isClosing()) return left(closed(call))
       const encoded = encode(call)
       if (isLeft(encoded)) return encoded
       const { payload } = encoded.right
-      const stored = await enqueueIn(client, [payload])
+      const stored = await outbox.enqueueIn(client, [payload])
       return isLeft(stored) ? left({ ...stored.left, input: call }) : right({ id: payload.id })
     },
     enqueue,

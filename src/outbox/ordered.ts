@@ -19,8 +19,9 @@ const MAX_LEASE = 1_000
  * What waits behind an entry is held in memory, at most `maxBehind` entries; then only retries are leased,
  * whatever their key. Of a shared outbox the order holds within each process. It is not for batches.
  *
- * @param keyOf the key of an item, compared as in a `Map`; an item with the key undefined has no order
- * @param failed receives what `keyOf` throws; its item has no order then
+ * @param keyOf the key of an item, compared as in a `Map`; an item with the key undefined has no order. It
+ *   must not throw
+ * @param failed receives the error of an `ack` that failed at the end
  */
 export const ordered = <A>(
   outbox: Outbox<A>,
@@ -35,14 +36,6 @@ export const ordered = <A>(
   const ready = queue<Entry<A>>()
   let behind = 0
 
-  const keyIn = ({ item }: Entry<A>): unknown => {
-    try {
-      return keyOf(item)
-    } catch (error) {
-      failed(error)
-      return undefined
-    }
-  }
   const begin = (key: unknown, id: string): true => {
     const line = { key, behind: queue<Entry<A>>() }
     lines.set(key, line)
@@ -53,7 +46,7 @@ export const ordered = <A>(
   /** Whether an entry is the first of its line. If not, it waits behind it. */
   const isFirst = (entry: Entry<A>): boolean => {
     if (lineOf.has(entry.id)) return true
-    const key = keyIn(entry)
+    const key = keyOf(entry.item)
     if (key === undefined) return true
     const line = lines.get(key)
     if (line === undefined) return begin(key, entry.id)
@@ -66,7 +59,7 @@ export const ordered = <A>(
   const restore = (): void => {
     isRestored = true
     for (const entry of outbox.retries?.() ?? []) {
-      const key = keyIn(entry)
+      const key = keyOf(entry.item)
       if (key !== undefined && !lines.has(key)) begin(key, entry.id)
     }
   }
@@ -119,9 +112,6 @@ export const ordered = <A>(
     whenAnswered(() => outbox.ack(ended), constVoid, failed)
     const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
     const all = [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
-    lines.clear()
-    lineOf.clear()
-    behind = 0
     return all
   }
 
@@ -131,6 +121,7 @@ export const ordered = <A>(
     ...(outbox.addDeadLetter && { addDeadLetter: outbox.addDeadLetter.bind(outbox) }),
     ...(outbox.watch && { watch: outbox.watch.bind(outbox) }),
     enqueue: (items) => outbox.enqueue(items),
+    ...(outbox.enqueueIn && { enqueueIn: outbox.enqueueIn.bind(outbox) }),
     lease,
     nack: (list) => outbox.nack(list),
     ack: (list) => {

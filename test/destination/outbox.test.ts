@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Event } from '../../src/event/index.ts'
+import { right } from '../../src/core/either.ts'
 import type { Payload } from '../../src/index.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
 import { storedEvents } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { webhookDestination, ConfigError } from '../../src/destination/index.ts'
@@ -45,6 +47,24 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   const ids = after.map(({ headers }) => String(headers['x-message-id']))
   expect(ids.sort((a, b) => a.localeCompare(b))).toEqual(['m1', 'm2', 'm3'])
 })
+
+it.each([{}, { orderBy: ({ type }: Event) => type }])(
+  "sendIn over an outbox of one's own, with %o",
+  async (order) => {
+    class OwnOutbox {
+      readonly stored: Array<string> = []
+      enqueueIn(_client: unknown, items: ReadonlyArray<Payload<Event>>) {
+        this.stored.push(...items.map(({ id }) => id))
+        return Promise.resolve(right(undefined))
+      }
+    }
+    const outbox = Object.assign(new OwnOutbox(), memoryOutbox<Payload<Event>>())
+    const destination = webhookDestination(nowhere, { outbox, ...order, logger: false })
+    expect(await destination.sendIn(() => undefined, track('m1'))).toEqual(right({ id: 'm1' }))
+    expect(outbox.stored).toEqual(['m1'])
+    await destination.close()
+  },
+)
 
 it('the order within a key holds over a restart', async () => {
   const outbox = { path: newFolder() }
