@@ -10,31 +10,28 @@ import { notBeforeOf, steps, verdictIn } from './memoryLayers.ts'
 
 export type MakeBreaker = (failures: number, openTimeout: number) => Layer
 
+const world = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps)
 export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
-  law(
-    'B1 a delivery starts unless the circuit is open, as a model in plain code says',
-    fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps),
-    async ([failures, openTimeout, drawn]) => {
-      // One at a time and at once: the model needs no idea of what runs beside.
-      const script = drawn.map((step) => ({ ...step, after: null, cancelAt: null }))
-      const { ran } = await deliverAll(make(failures, openTimeout), script)
-      let failed = 0
-      let probeAt: number | undefined
-      for (const one of ran) {
-        const { step, arrived } = one
-        const isOpen = probeAt !== undefined && arrived.at < probeAt
-        same(notBeforeOf(verdictIn(one)), isOpen ? probeAt : undefined)
-        if (isOpen) continue
-        if (probeAt !== undefined) probeAt = arrived.at + openTimeout
-        const { said } = step
-        const isPartlyTaken = said.kind === 'batch' && said.wishes.includes(null)
-        if (said.kind === 'taken' || said.kind === 'refused' || isPartlyTaken) {
-          failed = 0
-          probeAt = undefined
-        } else if (said.kind !== 'full' && ++failed >= failures) probeAt = arrived.at + openTimeout
-      }
-    },
-  ),
+  law('B1 a delivery starts unless the circuit is open', world, async ([failures, openTimeout, drawn]) => {
+    // One at a time and at once: the model needs no idea of what runs beside.
+    const script = drawn.map((step) => ({ ...step, after: null, cancelAt: null }))
+    const { ran } = await deliverAll(make(failures, openTimeout), script)
+    let failed = 0
+    let probeAt: number | undefined
+    for (const one of ran) {
+      const { step, arrived } = one
+      const isOpen = probeAt !== undefined && arrived.at < probeAt
+      same(notBeforeOf(verdictIn(one)), isOpen ? probeAt : undefined)
+      if (isOpen) continue
+      if (probeAt !== undefined) probeAt = arrived.at + openTimeout
+      const { said } = step
+      const isPartlyTaken = said.kind === 'batch' && said.wishes.includes(null)
+      if (said.kind === 'taken' || said.kind === 'refused' || isPartlyTaken) {
+        failed = 0
+        probeAt = undefined
+      } else if (said.kind !== 'full' && ++failed >= failures) probeAt = arrived.at + openTimeout
+    }
+  }),
 ]
 
 const partly = partlyFailed([right({ sink: 's' }), left(retryable('network'))])

@@ -26,10 +26,7 @@ export const { each: rateLimitLaws } = lawTable(rates, limited, {
     )
     same(tooMany, [])
   },
-  'R2 what is held back is told when, later than now; when it is told no other moment, it starts': (
-    { ran },
-    [[, burst]],
-  ) => {
+  'R2 a delivery starts, or is told a later moment; the first of a burst start': ({ ran }, [[, burst]]) => {
     for (const [at, one] of ran.entries()) {
       const notBefore = notBeforeOf(verdictIn(one))
       same(one.started === undefined, notBefore !== undefined)
@@ -41,6 +38,7 @@ export const { each: rateLimitLaws } = lawTable(rates, limited, {
 })
 
 export type MakeDedupe = (window: number, maxCount: number) => Wrap
+const counts = fc.integer({ min: 1, max: 10 })
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), steps)
 const isDuplicate = (said: Verdict | undefined) => said?._tag === 'Right' && said.right.duplicate === true
 
@@ -51,35 +49,27 @@ export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
       holds(started?.beside.every(({ key }) => key !== item.key) !== false, 'two in flight')
     same([ran.filter(({ started, ended }) => started && !ended), timersLeft], [[], 0])
   }),
-  law(
-    'D2 a duplicate is delivered and marked: it follows a success of its key within the window, or shares one in flight',
-    dedupes,
-    async ([window, script]) => {
-      const { ran } = await deliverAll(make(window, 100), script)
-      for (const [at, one] of ran.entries()) {
-        if (one.step.cancelAt !== null) continue
-        const verdict = verdictIn(one)
-        holds(verdict !== undefined && isOver(one), 'no verdict')
-        const isWithin = ran
-          .slice(0, at)
-          .filter(({ item, replied }) => item.key === one.item.key && replied?._tag === 'Right')
-          .some(({ ended }) => ended?.how === 'completed' && one.arrived.at < ended.at + window)
-        same(isDuplicate(verdict), isWithin && verdict?._tag === 'Right')
-      }
-    },
-  ),
-  law(
-    'D4 it remembers maxCount successes at most: the oldest is forgotten',
-    fc.integer({ min: 1, max: 10 }),
-    async (maxCount) => {
-      const plain = { gap: 0, after: null, rest: null, defect: 'none', within: null } as const
-      const taken: Omit<Step, 'key'> = { ...plain, said: { kind: 'taken' }, cancelAt: null, again: null }
-      const keys = [...Array.from({ length: maxCount + 1 }, (_, key) => key), maxCount, 0]
-      const script = keys.map((key) => ({ ...taken, key }))
-      const { ran } = await deliverAll(make(1_000, maxCount), script)
-      same(ran.map((one) => isDuplicate(verdictIn(one))).slice(-2), [true, false])
-    },
-  ),
+  law('D2 a duplicate within the window of a success is marked', dedupes, async ([window, script]) => {
+    const { ran } = await deliverAll(make(window, 100), script)
+    for (const [at, one] of ran.entries()) {
+      if (one.step.cancelAt !== null) continue
+      const verdict = verdictIn(one)
+      holds(verdict !== undefined && isOver(one), 'no verdict')
+      const isWithin = ran
+        .slice(0, at)
+        .filter(({ item, replied }) => item.key === one.item.key && replied?._tag === 'Right')
+        .some(({ ended }) => ended?.how === 'completed' && one.arrived.at < ended.at + window)
+      same(isDuplicate(verdict), isWithin && verdict?._tag === 'Right')
+    }
+  }),
+  law('D4 it remembers maxCount successes at most: the oldest is forgotten', counts, async (maxCount) => {
+    const plain = { gap: 0, after: null, rest: null, defect: 'none', within: null } as const
+    const taken: Omit<Step, 'key'> = { ...plain, said: { kind: 'taken' }, cancelAt: null, again: null }
+    const keys = [...Array.from({ length: maxCount + 1 }, (_, key) => key), maxCount, 0]
+    const script = keys.map((key) => ({ ...taken, key }))
+    const { ran } = await deliverAll(make(1_000, maxCount), script)
+    same(ran.map((one) => isDuplicate(verdictIn(one))).slice(-2), [true, false])
+  }),
 ]
 
 export interface RouteMade {
@@ -97,45 +87,42 @@ const visits = fc.tuple(
 )
 
 export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
-  law(
-    'O1 each item goes to the open sink of its key; never more than maxCount; none is closed in use; idle ones close in time',
-    visits,
-    ([maxCount, idleTimeout, script]) => {
-      const clock = virtualClock()
-      let after = 0
-      const opened: Array<{ key: number; sink: ReturnType<typeof scriptedSink<number>> }> = []
-      const isOpen = (one: (typeof opened)[number]): boolean => one.sink.closed.length === 0
-      const open = (key: number): Sink<number> | undefined => {
-        if (key === 5) return undefined
-        const verdict = right({ sink: `sink ${key}` })
-        const made = scriptedSink<number>({ clock, reply: () => ({ verdict, after }) })
-        opened.push({ key, sink: made })
-        const close: typeof made.close = (options) => {
-          holds(made.running() === 0, 'closed in use')
-          return made.close(options)
-        }
-        return { ...made, close }
+  // Never more than maxCount, none is closed in use, and idle ones close in time.
+  law('O1 each item goes to the open sink of its key', visits, ([maxCount, idleTimeout, script]) => {
+    const clock = virtualClock()
+    let after = 0
+    const opened: Array<{ key: number; sink: ReturnType<typeof scriptedSink<number>> }> = []
+    const isOpen = (one: (typeof opened)[number]): boolean => one.sink.closed.length === 0
+    const open = (key: number): Sink<number> | undefined => {
+      if (key === 5) return undefined
+      const verdict = right({ sink: `sink ${key}` })
+      const made = scriptedSink<number>({ clock, reply: () => ({ verdict, after }) })
+      opened.push({ key, sink: made })
+      const close: typeof made.close = (options) => {
+        holds(made.running() === 0, 'closed in use')
+        return made.close(options)
       }
-      const sink = make({ maxCount, idleTimeout, open })
-      for (const visit of script) {
-        clock.tick(visit.pause)
-        after = visit.after
-        const busy = opened.filter((one) => isOpen(one) && one.sink.running() > 0)
-        const hasOwn = opened.some((one) => isOpen(one) && one.key === visit.key)
-        const verdicts: Verdict[] = []
-        const hear = { ...silent, next: (verdict: Verdict) => verdicts.push(verdict) }
-        subscribeTo(sink)(visit.key, { ...onlyAttempt, clock }, hear)
-        holds(opened.filter(isOpen).length <= maxCount, 'too many are open')
-        const [verdict] = verdicts
-        if (!hasOwn && busy.length >= maxCount) same(notBeforeOf(verdict), 0)
-        else if (visit.key === 5) same(verdict?._tag === 'Left' && verdict.left._tag === 'Refused', true)
-        else holds(notBeforeOf(verdict) === undefined, 'held with room')
-      }
-      clock.tick(100 + idleTimeout)
-      same([opened.filter(isOpen).length, clock.pending()], [0, 0])
-      for (const { key, sink: one } of opened) holds(!one.calls.some(({ item }) => item !== key), 'wrong key')
-    },
-  ),
+      return { ...made, close }
+    }
+    const sink = make({ maxCount, idleTimeout, open })
+    for (const visit of script) {
+      clock.tick(visit.pause)
+      after = visit.after
+      const busy = opened.filter((one) => isOpen(one) && one.sink.running() > 0)
+      const hasOwn = opened.some((one) => isOpen(one) && one.key === visit.key)
+      const verdicts: Verdict[] = []
+      const hear = { ...silent, next: (verdict: Verdict) => verdicts.push(verdict) }
+      subscribeTo(sink)(visit.key, { ...onlyAttempt, clock }, hear)
+      holds(opened.filter(isOpen).length <= maxCount, 'too many are open')
+      const [verdict] = verdicts
+      if (!hasOwn && busy.length >= maxCount) same(notBeforeOf(verdict), 0)
+      else if (visit.key === 5) same(verdict?._tag === 'Left' && verdict.left._tag === 'Refused', true)
+      else holds(notBeforeOf(verdict) === undefined, 'held with room')
+    }
+    clock.tick(100 + idleTimeout)
+    same([opened.filter(isOpen).length, clock.pending()], [0, 0])
+    for (const { key, sink: one } of opened) holds(!one.calls.some(({ item }) => item !== key), 'wrong key')
+  }),
 ]
 
 describe('withRateLimit', () =>

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { take } from 'rxjs'
+import { Subject, takeUntil } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { failover, firstSuccess, onlyAttempt, sink, toAll, type Sink, type Verdict } from '../../src/index.ts'
 import { refused, retryable, show } from '../../src/core/failure.ts'
@@ -93,12 +93,14 @@ test.each([
   expect(told).toEqual([expect.stringMatching(words)])
 })
 
-test('a cancel reaches also a sink that answers while it is asked', async () => {
+test('a cancel reaches also a sink that is being asked, and no other is asked', async () => {
   const clock = virtualClock()
-  const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)
-  const sinks = [later, scripted('b', { verdict: taken, rest: Infinity }, clock)]
-  const verdicts = failover(sinks).deliver(1, { ...onlyAttempt, clock })
-  verdicts.pipe(take(1)).subscribe()
+  const stop = new Subject<void>()
+  const later = scripted('a', { verdict: left(retryable('network')), after: 5 }, clock)
+  const stopping = scriptedSink<number>({ name: 'b', clock, reply: () => (stop.next(), {}) })
+  const last = scripted('c', {}, clock)
+  const verdicts = failover([later, stopping, last]).deliver(1, { ...onlyAttempt, clock })
+  verdicts.pipe(takeUntil(stop)).subscribe()
   await clock.advance(5)
-  expect(sinks.map((each) => each.running())).toEqual([0, 0])
+  expect([stopping.calls.length, stopping.running(), last.calls.length]).toEqual([1, 0, 0])
 })

@@ -1,10 +1,10 @@
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
-import { Observable, of, Subject, take } from 'rxjs'
+import { of, Subject, take, type Observable } from 'rxjs'
 import { expect, expectTypeOf, test } from 'vitest'
 import type { Verdict, Payload } from '../../src/index.ts'
 import { onlyAttempt, sink, withConcurrency, withTimeout, type Layer, type Sink } from '../../src/index.ts'
-import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 import { collectGarbage } from '../support/check.ts'
 import { concurrencyLayer } from '../../src/sink/concurrency.ts'
 import { deliverOnce, hear } from './deliverOnce.ts'
@@ -18,10 +18,8 @@ test('drops the queue of a key when it is empty', async () => {
   const keys = await (async () => {
     const items = [{ key: {} }, { key: {} }]
     const verdicts = items.map((item) => deliverOnce(keyed, item))
-    keyed
-      .deliver({ key: items[0]?.key ?? {} }, onlyAttempt)
-      .subscribe()
-      .unsubscribe()
+    const cut = keyed.deliver({ key: items[0]?.key ?? {} }, onlyAttempt).subscribe()
+    cut.unsubscribe()
     await Promise.all(verdicts)
     return items.map(({ key }) => new WeakRef(key))
   })()
@@ -45,26 +43,30 @@ test('deliveries that end at once start in several turns of the event loop, if a
   await expect.poll(() => behind[2]?.told).toEqual([taken, 'complete'])
 })
 
-test('a waiting delivery that its own verdict cancels frees its place once', () => {
-  let running = 0
-  const inner: Sink<string> = {
-    ...sink('inner', () => taken),
-    deliver: (item): Observable<Verdict> =>
-      item === 'answers at once'
-        ? of(taken)
-        : new Observable(() => {
-            running++
-            return () => running--
-          }),
-  }
+test('a waiting delivery that its own verdict cancels ends inside, and frees its place once', async () => {
+  const replies: ReadonlyArray<Reply> = [{}, { verdict: taken }, { verdict: taken, rest: Infinity }]
+  const inner = scriptedSink<number>({ clock: virtualClock(), reply: (item) => replies[item] ?? {} })
   const one = withConcurrency({ concurrency: 1 })(inner)
-  const first = one.deliver('first', onlyAttempt).subscribe()
-  one.deliver('answers at once', onlyAttempt).pipe(take(1)).subscribe()
+  const first = one.deliver(0, onlyAttempt).subscribe()
+  for (const item of [1, 2]) one.deliver(item, onlyAttempt).pipe(take(1)).subscribe()
   first.unsubscribe()
-  return Promise.resolve().then(() => {
-    for (const item of ['second', 'third']) one.deliver(item, onlyAttempt).subscribe()
-    expect(running).toBe(1)
-  })
+  await Promise.resolve()
+  for (const item of [0, 0]) one.deliver(item, onlyAttempt).subscribe()
+  expect(inner.running()).toBe(1)
+})
+
+test('a queue that is empty drops no newer one of its key', async () => {
+  const inner = scriptedSink<string>({ clock: virtualClock(), reply: () => ({}) })
+  const keyed = withConcurrency({ concurrency: 2, by: (item: string) => item })(inner)
+  const start = () => keyed.deliver('key', onlyAttempt).subscribe()
+  const [first, second] = [start(), start()]
+  first.unsubscribe()
+  // Between the two microtasks in which the empty queue looks.
+  queueMicrotask(() => [start(), start()])
+  second.unsubscribe()
+  await Promise.resolve()
+  start()
+  expect(inner.running()).toBe(2)
 })
 
 test('1,000 may wait by default', () => {

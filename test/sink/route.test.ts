@@ -1,10 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { firstValueFrom } from 'rxjs'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { memory } from '../../src/sink/memory.ts'
 import { onlyAttempt, route, type Clock, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
-import { turns } from '../support/check.ts'
 
 const send = (sink: Sink<string>, item: string, clock: Clock): Promise<unknown> =>
   firstValueFrom(sink.deliver(item, { ...onlyAttempt, clock }), { defaultValue: undefined })
@@ -22,29 +21,17 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
       },
     }),
     maxCount: 2,
-    idleTimeout: 100,
   })
-  for (const key of ['a', 'b', 'c']) expect(await send(byKey, key, clock)).toEqual(right({ sink: key }))
-  expect(closed).toEqual(['a'])
-  await clock.advance(100)
-  expect(closed).toEqual(['a', 'b', 'c'])
-  for (const key of ['d', 'e']) await send(byKey, key, clock)
-  await expect(byKey.close({ timeout: 0 })).rejects.toThrow('oops')
-  expect(closed).toEqual(['a', 'b', 'c', 'd', 'e'])
-})
-
-it('waits for each close, also if one of them fails', async () => {
-  const closed: string[] = []
-  const close = (key: string) => async () => {
-    if (key === 'a') throw new Error('oops')
-    await turns()
-    closed.push(key)
-  }
-  const open = (name: string) => ({ ...memory<string>({ name }), close: close(name) })
-  const byKey = route({ keyOf: (item: string) => item, open })
-  for (const key of ['a', 'b']) await send(byKey, key, virtualClock())
-  await expect(byKey.close()).rejects.toThrow('oops')
+  const timers = vi.spyOn(clock, 'schedule')
+  await send(byKey, 'a', virtualClock())
+  for (const key of 'abac') expect(await send(byKey, key, clock)).toEqual(right({ sink: key }))
   expect(closed).toEqual(['b'])
+  expect(timers).toHaveBeenLastCalledWith(60_000, expect.anything(), { holds: false })
+  await clock.advance(60_000)
+  expect(closed).toEqual(['b', 'a', 'c'])
+  for (const key of 'de') await send(byKey, key, clock)
+  await expect(byKey.close({ timeout: 0 })).rejects.toThrow('oops')
+  expect([closed.join(''), clock.pending()]).toEqual(['bacde', 0])
 })
 
 it('opens the sink of a key anew, and closes the one before it after its last delivery', async () => {
@@ -66,18 +53,21 @@ it('opens the sink of a key anew, and closes the one before it after its last de
   byKey.reopen('key')
   byKey.reopen('key')
   void send(byKey, 'a', clock)
-  expect([calls(), closed()]).toEqual([
-    [1, 1],
-    [0, 0],
-  ])
+  expect(String([calls(), closed()])).toBe('1,1,0,0')
   await clock.advance(10)
   expect(closed()).toEqual([1, 0])
   byKey.reopen('key')
   expect(closed()).toEqual([1, 1])
   void send(byKey, 'a', clock)
   byKey.reopen('key')
+  void send(byKey, 'b', clock)
+  const cut = byKey.deliver('c', { ...onlyAttempt, clock }).subscribe()
+  cut.unsubscribe()
+  expect(opened[3]?.running()).toBe(1)
   await byKey.close({ timeout: 0 })
-  expect([calls(), closed(), clock.pending()]).toEqual([[1, 1, 1], [1, 1, 1], 1])
+  expect(String([calls(), closed()])).toBe('1,1,1,2,1,1,1,1')
+  await clock.advance(10)
+  expect(clock.pending()).toBe(0)
   // @ts-expect-error the key is a string
   byKey.reopen(5)
 })
