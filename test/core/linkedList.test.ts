@@ -23,7 +23,7 @@ test('linkedList answers as an array does, and removed items hold no links', () 
         model.push(next)
         queue.push(next)
       } else if (target !== undefined) {
-        queue.remove(target)
+        expect(queue.remove(target)).toBe(model.includes(target))
         model = model.filter((each) => each !== target)
       }
       expect([queue.size(), queue.oldest()?.id]).toEqual([model.length, model[0]?.id])

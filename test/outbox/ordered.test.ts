@@ -12,7 +12,7 @@ const setUp = (maxBehind = 100) => {
   const outbox: Outbox<string> = ordered(
     {
       ...inner,
-      lease: (now, limits) => {
+      lease: async (now, limits) => {
         asked.push(limits)
         return inner.lease(now, limits)
       },
@@ -32,6 +32,18 @@ const setUp = (maxBehind = 100) => {
 const names = (entries: ReadonlyArray<Entry<string>>): string => entries.map(({ item }) => item).join(' ')
 
 describe('ordered', () => {
+  it('leases retries first, and no more than asked for', async () => {
+    const { outbox, lease, end, retry } = setUp()
+    await outbox.enqueue(['a1', 'a2', 'b1', 'b2', 'c1'])
+    const [a1, b1, c1] = await lease(3)
+    for (const entry of [b1, c1]) await retry(entry)
+    await end(a1)
+    const limits = [[1], [1, 0], [2, 0], [9]] as const
+    const leased = []
+    for (const [count, retries] of limits) leased.push(names(await lease(count, retries)))
+    expect(leased).toEqual(['b1', 'a2', '', 'c1'])
+  })
+
   it('leases at once what has no key or a free one, and hands back the rest in order', async () => {
     const { outbox, lease, retry } = setUp()
     await outbox.enqueue(['a1', 'a2', '-1', 'b1', '-2', 'a3', 'b2'])
