@@ -1,6 +1,7 @@
 /** A full queue: what is refused, what is dropped, and how callers wait for room. */
 import type { Message, ClientOptions } from '../../src/client/index.ts'
 import { showRefusal as show, type Outcome } from '../../src/index.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { busy, event, many, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
@@ -94,6 +95,12 @@ it.each(['dropOldest', 'dropNewest'] as const)(
     expect(accepted - delivered - dropped - waiting).toBe(0)
   },
 )
+
+it('ready waits for nothing after Full of an outbox that is empty', async () => {
+  const { client } = open({ outbox: memoryOutbox<Message>({ maxBytes: 1 }) })
+  expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Full', bound: 'bytes' } })
+  await client.ready()
+})
 
 it('lets one caller in for each place, in their order', async () => {
   const world = open({ maxCount: 20, size: 5 }, () => ({ verdict: yes, after: 2 }))

@@ -57,10 +57,10 @@ describe('acknowledged', () => {
 
   const early = [take<E.Either<never, number>>(1), mergeMap(() => oops('pipeline'))]
   it.each(early)('ends after its last answer, also if the pipeline ends first', async (pipeline) => {
-    const { calls, answers } = noting()
+    const { calls, told, answers } = noting()
     const nak = (n: number) => turns().then(() => calls.push(`nak ${String(n)}`))
     await all(acknowledged([1, 2], { ...answers, nak }, pipeline)).catch(() => undefined)
-    expect(calls).toEqual(['nak 1'])
+    expect([calls, told]).toEqual([['nak 1'], []])
   })
 
   it('shows nothing of the answer, and has the types of the pipeline', async () => {
@@ -135,6 +135,20 @@ describe('acknowledged', () => {
     await clock.advance(10_000)
     expect(told).toEqual([expect.stringMatching(/standstill: .* 10 s; 1 calls of ack.*, 0 messages.* hangs/)])
     hanging.unsubscribe()
+  })
+
+  it('reports a standstill once, and none while messages are answered or none is there', async () => {
+    const { told, answers } = noting()
+    const messages = async function* () {
+      yield* [1, 2]
+      await clock.sleep(30_000)
+      yield* [3, 4, 5, 6]
+    }
+    const ack = (n: number): unknown => clock.sleep(n < 3 ? n * 6_000 : 15_000)
+    acknowledged(messages(), { ...answers, ack, window: 2 }, deliver(memory())).subscribe()
+    const counts: number[] = []
+    for (const wait of [45_999, 1, 100_000]) counts.push(await clock.advance(wait).then(() => told.length))
+    expect(counts).toEqual([0, 1, 1])
   })
 
   const unfit = [async () => 1, async () => oops(), () => E.left(1)]
