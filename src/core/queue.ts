@@ -59,12 +59,10 @@ export const serialQueue = () => {
   return {
     /** Runs a task, now or after those before it. It must not throw. */
     take: <T>(task: (given: T) => void, given: T): void => {
-      // A task that threw left some.
-      if (isBusy || waiting.size() > 0) waiting.push(() => task(given))
-      if (isBusy) return
+      if (isBusy) return waiting.push(() => task(given))
       isBusy = true
       try {
-        if (waiting.size() === 0) task(given)
+        task(given)
         for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next()
       } finally {
         isBusy = false

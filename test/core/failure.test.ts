@@ -1,15 +1,8 @@
 import { runInNewContext } from 'node:vm'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import {
-  carried,
-  allFailed,
-  codeOf,
-  earliestRetry,
-  expired,
-  isFinal,
-  messageOf,
-} from '../../src/core/failure.ts'
+import { carried, allFailed, codeOf, earliestRetry, expired } from '../../src/core/failure.ts'
+import { isFinal, messageOf } from '../../src/core/failure.ts'
 import { notAll, refused, retryable, partlyFailed, show, wasStarted } from '../../src/core/failure.ts'
 import type { Failure } from '../../src/core/failure.ts'
 import { errorKind, thrown } from '../../src/log/logEvent.ts'

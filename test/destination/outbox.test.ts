@@ -51,14 +51,14 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
 it.each([{}, { orderBy: ({ type }: Event) => type }])(
   "sendIn over an outbox of one's own, with %o",
   async (order) => {
-    class OwnOutbox {
-      readonly stored: Array<string> = []
-      enqueueIn(_client: unknown, items: ReadonlyArray<Payload<Event>>) {
-        this.stored.push(...items.map(({ id }) => id))
-        return Promise.resolve(right(undefined))
-      }
+    const outbox = {
+      ...memoryOutbox<Payload<Event>>(),
+      stored: [''],
+      async enqueueIn(_client: unknown, items: ReadonlyArray<Payload<Event>>) {
+        this.stored = items.map(({ id }) => id)
+        return right(undefined)
+      },
     }
-    const outbox = Object.assign(new OwnOutbox(), memoryOutbox<Payload<Event>>())
     const destination = webhookDestination(nowhere, { outbox, ...order, logger: false })
     expect(await destination.sendIn(() => undefined, track('m1'))).toEqual(right({ id: 'm1' }))
     expect(outbox.stored).toEqual(['m1'])

@@ -1,14 +1,6 @@
 import type { Invalid, Refusal } from '../../src/core/refusal.ts'
-import {
-  deliver,
-  firstSuccess,
-  lift,
-  refused,
-  retryable,
-  sink,
-  withConcurrency,
-  withDedupe,
-} from '../../src/index.ts'
+import { deliver, firstSuccess, lift, sink, withConcurrency, withDedupe } from '../../src/index.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/index.ts'
 import { exponential } from '../../src/policy/index.ts'
