@@ -53,13 +53,13 @@ const NO_ID = [{ path: 'messageId', message: 'must have 1 to 256 characters: see
 /** Visible ASCII: anything else would fail in each request. */
 const CONTENT_TYPE = /^[\x21-\x2e\x30-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
-const encodeOptions = strict({
+const shape = {
   maxBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   idOf: optional(func()),
   meta: optional(func()),
-  toBytes: optional(func()),
-  contentType: optional(text),
-})
+}
+const encodeOptions = strict(shape)
+const formatOptions = strict({ ...shape, toBytes: func(), contentType: text })
 
 const metaFailed = (error: unknown): void =>
   channel({ _tag: 'Defect', at: systemClock.now(), from: 'encode', where: 'meta', error })
@@ -114,8 +114,9 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, WriteBody<A>] => {
  */
 export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<A> = {}) => {
   const [name, write] = writerOf(writer)
-  const given = typeof writer === 'function' ? options : { ...options, ...writer }
-  const { maxBytes } = checkOptions('options of encode', encodeOptions, given)
+  const isFormat = typeof writer !== 'function'
+  const given = isFormat ? { ...options, ...writer } : options
+  const { maxBytes } = checkOptions('options of encode', isFormat ? formatOptions : encodeOptions, given)
   const { idOf = messageIdOf, meta: askMeta } = given
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     let asked = 'idOf'

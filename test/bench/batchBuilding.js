@@ -82,7 +82,7 @@ export const plans = Object.entries({ small: 40_000, middle: 10_000, big: 3_000 
   given: { size },
   units,
   rounds: 25,
-  warmUp: 8,
+  warmUp: 60,
   limits: size === 'middle' ? Object.fromEntries(Object.keys(ours).map((name) => [name, 1.4])) : {},
   // What one leaves behind, the next would clear away.
   apart: true,

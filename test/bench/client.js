@@ -18,7 +18,7 @@ export const cases = Object.fromEntries(Object.keys(senders).map((name) => [name
 const againstLimit = (size, most) => ({
   what: `${size} a batch: `,
   ...{ cases: [LIMIT, OURS], given: { size }, ports: 1, requests: 1 / size, units: 2 * paceOf(OURS, size) },
-  ...{ rounds: 60, warmUp: 10, limits: { [OURS]: most } },
+  ...{ rounds: 60, warmUp: 60, limits: { [OURS]: most } },
 })
 
 /**
@@ -29,7 +29,7 @@ const againstPeer = (name, size, least) => ({
   ...againstLimit(size),
   cases: [OURS, name],
   units: { [OURS]: 2 * paceOf(OURS, size), [name]: name === RUDDER ? 500 : paceOf(name, size) },
-  rounds: 15,
+  ...{ rounds: 15, warmUp: 10 },
   apart: true,
   atLeast: true,
   limits: { [name]: least },

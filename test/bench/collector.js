@@ -114,7 +114,7 @@ export const cases = {
 const planOf = (size, count, cases, limits = {}) => ({
   what: `${count} ${size}: `,
   ...{ cases, given: { size, count }, unit: 'µs CPU a request' },
-  ...{ units: count === 20 ? 200 : 50, rounds: 60, warmUp: 10, limits },
+  ...{ units: count === 20 ? 200 : 50, rounds: 60, warmUp: 60, limits },
 })
 
 export const plans = [

@@ -48,7 +48,7 @@ export const cases = {
 
 export const plans = [
   {
-    ...{ cases: Object.keys(cases), ports: 5, requests: 5, units: 200, rounds: 120, warmUp: 30 },
+    ...{ cases: Object.keys(cases), ports: 5, requests: 5, units: 200, rounds: 120, warmUp: 60 },
     limits: { 'headrace, destination.send': 1.15 },
   },
 ]

@@ -37,7 +37,7 @@ const limits = {
 }
 
 export const plans = [
-  { ...plan, cases: [BASE, ...OWN], rounds: 120, warmUp: 30, limits },
+  { ...plan, cases: [BASE, ...OWN], rounds: 120, warmUp: 60, limits },
   // Each of them alone with the base: the others would pay for its garbage.
   ...OTHERS.map((name) => ({ ...plan, cases: [BASE, name], rounds: 20, warmUp: 8 })),
 ]

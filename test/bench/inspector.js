@@ -28,7 +28,7 @@ const planOf = (part, more) => ({
   given: { size: 20 },
   ports: 1,
   rounds: 25,
-  warmUp: 8,
+  warmUp: 60,
   apart: true,
   limits: { [part + RECORDER]: 1.08 },
   ...more,

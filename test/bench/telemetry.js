@@ -86,7 +86,7 @@ export const plans = [
     requests: 1,
     units: 640,
     rounds: 60,
-    warmUp: 30,
+    warmUp: 60,
     bases: {
       metrics: 'metrics by hand',
       'traces, not sampled': 'an SDK, no hooks',

@@ -163,8 +163,6 @@ describe('another format', () => {
     expect(() => encode(format as never)).toThrow(/^encode: expected a function for the body/),
   )
   test.each([undefined, '', 'text', 'a/b\r\nX: 1', 'a/é'])('%j is no content type', (contentType) =>
-    expect(() => encode({ toBytes: String, contentType: contentType as never })).toThrow(
-      /^encode: contentType must be one/,
-    ),
+    expect(() => encode({ toBytes: String, contentType: contentType as never })).toThrow(/contentType must/),
   )
 })
