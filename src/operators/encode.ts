@@ -53,13 +53,13 @@ const NO_ID = [{ path: 'messageId', message: 'must have 1 to 256 characters: see
 /** Visible ASCII: anything else would fail in each request. */
 const CONTENT_TYPE = /^[\x21-\x2e\x30-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
-const shape = {
+const encodeShape = {
   maxBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   idOf: optional(func()),
   meta: optional(func()),
 }
-const encodeOptions = strict(shape)
-const formatOptions = strict({ ...shape, toBytes: func(), contentType: text })
+const encodeOptions = strict(encodeShape)
+const formatOptions = strict({ ...encodeShape, toBytes: func(), contentType: text })
 
 const metaFailed = (error: unknown): void =>
   channel({ _tag: 'Defect', at: systemClock.now(), from: 'encode', where: 'meta', error })
