@@ -114,7 +114,7 @@ export interface LeaseLimits {
 export interface Outbox<A> {
   /**
    * For an outbox that opens later: done when it is open. Asked once, and again a second after a failure.
-   * Until then only `keeps`, `watch`, `stats`, `takeRemaining` and `close` are called. Left out: it is open.
+   * Before, only `keeps`, `watch`, `stats`, `enqueueIn`, `takeRemaining`, `close` are called. Left out: open.
    */
   readonly opened?: () => Awaitable<void>
   /** Whether an entry survives a crash and a close. If not, it ends as `Abandoned` at the close. */
