@@ -104,7 +104,7 @@ const deadLine = (letter: Letter, paint: Paint): string => {
 
 const REASONS = `rejected, expired, corrupt, status, timeout, network, redirect, certificate, blockedAddress,
 badRequest, noRoom, format, closed, noRoute, notAPayload, changedAfterSign, queueFull, late, held, halved,
-threw, defect, cut`
+threw, defect, cut, io`
 
 /** Says what may be wrong if nothing was found. Answers the exit code. */
 const endOf = (count: number, action: string, err: Terminal['err'], reason?: string, id = ''): number => {

@@ -123,7 +123,7 @@ export const flags = {
   collect: {
     config: required('--config <file>', 'sources and destinations, as JSON', as.text),
     host: withDefault('--host <address>', 'to listen at', '127.0.0.1', as.text),
-    ...place,
+    ...{ ...place, outbox: server },
     ...running,
   },
   check: outputs,

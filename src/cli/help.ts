@@ -54,10 +54,10 @@ ${EXIT_CODES}`,
 
   batch: `post events in batches to an endpoint of the tracking convention
 
-Events are written as for 'send', without delete. A batch leaves when it has
---flush-at events or 500,000 bytes, or --flush-after after the last one. One
-that is answered 400, 413 or 422 is halved until the bad event stands alone. The
-rest is as for 'send'.
+Events are written as for 'send', without delete, and a page needs a userId. A
+batch leaves when it has --flush-at events or 500,000 bytes, or --flush-after
+after the last one. One that is answered 400, 413 or 422 is halved until the bad
+event stands alone. The rest is as for 'send'; there is no --outbox.
 
 Example:
   $ headrace batch events.ndjson --write-key-env WRITE_KEY
@@ -138,13 +138,13 @@ Exit codes: 0 done; 1 the output cannot be written; 2 wrong usage, or a fault.`,
 
 The first line on stdout is 'ready URL', then there is one for each request, or
 a live view on a terminal. One that is not authentic is answered 401. The others
-go on to --forward-to as they came: its answer is given, or 502. Ctrl-C ends it.
+go on to --forward-to as they came: its status is given, or 502. Ctrl-C ends it.
 
 Example:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET --fail 30% --delay 200ms
 
-Exit codes: 0 ended; 1 with --once: a request was not authentic, or fewer came;
-2 wrong usage, or the port is taken.`,
+Exit codes: 0 ended; 1 --out could not be written, or with --once: a request was
+not authentic, or fewer came; 2 wrong usage, or the port is taken.`,
 
   sign: `print the signature of a body
 

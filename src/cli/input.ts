@@ -1,6 +1,8 @@
 /** Reads events from a file or stdin. A later run can go on behind the last line of a file. */
-import { accessSync, constants, createReadStream, fstatSync, statSync, type BigIntStats } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { accessSync, constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -106,12 +108,12 @@ export const openInput = async (path: string, { stdin }: Host): Promise<Input> =
   try {
     if (path === '-')
       return streamInput(stdin, stdin.fd === undefined ? undefined : fstatSync(stdin.fd, { bigint: true }))
-    const handle = await open(path, 'r')
-    const stats = await handle.stat({ bigint: true })
-    // A pipe can be opened only once.
-    if (!stats.isFile() && !stats.isDirectory()) return streamInput(handle.createReadStream(), stats)
-    await handle.close()
+    accessSync(path, constants.R_OK)
+    const stats = statSync(path, { bigint: true })
+    // The read of a pipe by `fs` cannot be cut: the process would live as long as the writer.
+    if (stats.isFIFO()) return streamInput(new Socket({ fd: openSync(path, 'r') }), stats)
     if (stats.isFile()) return await fileInput(path, stats)
+    if (!stats.isDirectory()) return streamInput(createReadStream(path), stats)
   } catch (error) {
     throw new UsageError(`'${path}' cannot be read: ${whyNot(error)}; give a file of events, or - for stdin`)
   }

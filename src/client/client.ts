@@ -74,9 +74,9 @@ export interface ClientStats extends Totals {
   readonly refusedBy: Readonly<Record<Refusal['_tag'], number>>
   /** Bytes of accepted messages without an outcome: as `maxBytes` counts them; with an `outbox`, of JSON. */
   readonly bytes: number
-  /** Dead letters that the outbox keeps now, also those of earlier processes; 0 in memory. */
+  /** Dead letters that the outbox keeps now, also those of earlier processes; 0 without an `outbox`. */
   readonly dead: number
-  /** Waiting messages that are not on a disk: a crash would lose them. Without a folder, all of them. */
+  /** Waiting messages that no `outbox` has yet: a crash would lose them. Without an `outbox`, all of them. */
   readonly notPersisted: number
   /** Batches that were sent, retries included. */
   readonly batches: number
@@ -127,8 +127,8 @@ export interface Client<
   readonly ready: () => Promise<void>
   /**
    * Resolves with true when everything accepted before is on the disk, or has ended: from then on a crash
-   * loses none of it. Resolves with false after `timeout`, on an earlier close, and without a folder
-   * (`outbox: { path }`). A disk that fails is tried again every second. Never rejects.
+   * loses none of it. Resolves with false after `timeout`, on an earlier close, and without an `outbox` that
+   * is durable. A disk that fails is tried again every second. Never rejects.
    */
   readonly persisted: (options?: WaitOptions) => Promise<boolean>
   /**
@@ -158,7 +158,7 @@ export interface Client<
    * An error of a subscriber is logged as a `Defect`, which `events$` leaves out.
    */
   readonly events$: Observable<LogEvent>
-  /** The dead letters of its outbox; in memory a client keeps none. */
+  /** The dead letters of its outbox; without the option `outbox` a client keeps none. */
   readonly dead: OwnDeadLetters<Message>
   /** The counters, as they are now. */
   readonly stats: () => ClientStats

@@ -31,7 +31,7 @@ const deletionOptions = strict({ sources: optionalKey(list('ids of sources', 0, 
  * to the destinations that are connected to its source and allowed by its integrations. Mount it on a server
  * of yours.
  *
- * @throws ConfigError that lists every fault of the settings and the options, unknown ones too.
+ * @throws ConfigError that lists every fault of the settings and the options; OutboxError of a folder.
  *
  * @example
  * import { createCollector } from 'headrace/collector'

@@ -1,8 +1,6 @@
 /**
  * The cause of a failed delivery. Plain data: it is stored with the item and given to the next attempt as
- * `attempt.lastFailure`, which therefore knows which URL refused for good.
- *
- * @module
+ * `attempt.lastFailure`, which therefore knows which URL refused for good. @module
  */
 import { isLeft, isRight, left, lefts, right, valueOr, type Either } from './either.ts'
 import { flat, isRecord } from './json.ts'
@@ -68,6 +66,8 @@ type RetryableReason =
   | 'defect'
   /** Cancelled before its answer; it may have arrived. */
   | 'cut'
+  /** A write of `ndjson` to its file failed. */
+  | 'io'
 
 /** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>
@@ -90,7 +90,7 @@ export interface Retryable {
   readonly notBefore?: number
   /** The gate that held it back, if that was not a `Retry-After`. */
   readonly gate?: 'rate' | 'circuit'
-  /** For logs, as in `Refused`. Of `threw` and `defect` the message comes last, and `show` leaves it out. */
+  /** For logs, as in `Refused`. Of `threw` and `defect` the message is last: `showFailure` leaves it out. */
   readonly detail?: string
 }
 
@@ -303,7 +303,7 @@ export const closedIn = (failure: Failure): ReadonlyArray<string> =>
 /** Stands before the message of a host's error, which may quote the item, so it is no part of a line. */
 export const MESSAGE = ', with the message: '
 
-/** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
+/** One line: `https://a.example: status 503; https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {
   switch (failure._tag) {
     case 'Refused':

@@ -258,8 +258,8 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
  */
 export interface WaitOptions {
   /**
-   * Milliseconds to wait for the work: with 0 no more of it starts, `Infinity` waits for all of it. Default
-   * 30,000 for `close`, no limit for `flush` and `persisted`.
+   * Milliseconds to wait for the work: a `close` with 0 starts no more of it, `Infinity` waits for all of it.
+   * Default 30,000 for `close`, no limit for `flush` and `persisted`.
    */
   readonly timeout?: number
 }

@@ -78,7 +78,7 @@ export const abandoned = <A>(item: A, attempts: number, lastFailure: Failure | u
   return { _tag: 'Abandoned', item, attempts, lastFailure }
 }
 
-/** Left out by `filterRight`: it was never accepted, so it is no outcome. */
+/** Left out by `filterRight`, or without parts in `splitRight`: never accepted, so it is no outcome. */
 export interface Skipped<out A> {
   readonly _tag: 'Skipped'
   readonly item: A

@@ -52,7 +52,7 @@ export interface Closed {
   readonly input: unknown
 }
 
-/** The outbox failed, and may or may not have stored the item: offering it again may deliver it twice. */
+/** The outbox, `newId` or the clock failed. The item may be stored: offered again it may come twice. */
 export interface NotStored {
   readonly _tag: 'NotStored'
   /** The message of the outbox. */

@@ -229,7 +229,7 @@ export const openDestination = (
  * Posts each accepted event to all its URLs, signed, until one of them has taken it, all have refused it, or
  * four hours have passed since the first attempt. Every accepted event has one outcome.
  *
- * @throws ConfigError that lists every fault of the settings, or of the options.
+ * @throws ConfigError that lists every fault of the settings, or of the options; OutboxError of a folder.
  *
  * @example
  * import { webhookDestination } from 'headrace/destination'

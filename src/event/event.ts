@@ -24,7 +24,7 @@ export type Event = Page | Screen | Identify | Track | Alias | Group | Delete
 export interface EventCodecOptions {
   /** The time of calls without a timestamp. Default: the machine's. */
   readonly clock?: Pick<Clock, 'now'>
-  /** Makes the id of a call that has none. Default: a random UUID. */
+  /** The id of a call without one: 1 to 256 characters, else `decode` throws. Default: a random UUID. */
   readonly newId?: () => string
   /**
    * Whether the input comes straight from `JSON.parse` and nothing else holds it. Then plain JSON data in it

@@ -127,7 +127,7 @@ const MAX_URL = 8_000
 /** The longest name that DNS has. */
 const MAX_HOST = 253
 
-const CREDENTIALS = 'must not have a user name or a password, which logs show: give a static header instead'
+const CREDENTIALS = 'must not have a user name or a password, which logs show: leave them out or use a header'
 
 const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefined> => {
   if (typeof url !== 'string' || url === '') return ['must be text: an http or https URL']

@@ -32,8 +32,8 @@ export interface DeliverOptions {
    */
   readonly retry?: RetryPolicy
   /**
-   * Its first value cancels deliveries in flight, emits unended items as abandoned, and completes the stream;
-   * after an error of the source it ends with that error.
+   * Its first value cancels deliveries in flight, emits unended items as abandoned (a durable outbox keeps
+   * them), and completes the stream; after an error of the source it ends with that error.
    */
   readonly stop?: Observable<unknown>
   /**

@@ -88,8 +88,8 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, WriteBody<A>] => {
 
 /**
  * Encodes each item once: the same bytes are measured, stored, signed, sent and retried. A body that JSON
- * would change or cannot hold becomes `Invalid` with the path of each fault, a body with too many bytes
- * becomes `TooLarge`. An error thrown by a function of yours affects that item only. Lefts pass.
+ * would bend or cannot hold (see `encodePayload`) becomes `Invalid` with the path of each fault, one with too
+ * many bytes `TooLarge`. An error thrown by a function of yours affects that item only. Lefts pass.
  *
  * For another format than JSON give `{ toBytes, contentType }`. `webhook` sends these bytes with that
  * Content-Type, `sign` signs them, and a sink of your own gets them with `bytesOf(payload, now)`.

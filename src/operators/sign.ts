@@ -25,7 +25,7 @@ export type Signed<P> = P & { readonly signature: string }
  *     in:   R(a)         L(x)
  *     out:  R(a, signed) L(x)
  *
- * @throws TypeError for a secret that is empty or begins or ends with white space.
+ * @throws TypeError for a secret that `secretFrom` of `headrace/signing` refuses, such as an empty one.
  *
  * @example
  * import { sign } from 'headrace'

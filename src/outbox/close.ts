@@ -4,7 +4,7 @@ import type { Relay } from './relay.ts'
 /** The result of a close. @inline */
 export interface CloseResult<A> {
   readonly totals: Totals
-  /** Items without an outcome, undelivered. Empty with a durable outbox, which keeps them. */
+  /** Undelivered items, which end as `Abandoned`. Empty with a durable outbox, which keeps them. */
   readonly abandoned: ReadonlyArray<A>
 }
 

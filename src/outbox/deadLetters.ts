@@ -4,7 +4,7 @@ import type { Relay } from './relay.ts'
 
 /**
  * The dead letters of a destination or client, oldest first. Each call waits until the outbox is open. Once
- * closed there are none. A call rejects if the store fails. @inline
+ * closed there are none. A call rejects if the store fails, `redrive` also if it is not open in 30 s. @inline
  */
 export interface OwnDeadLetters<A> {
   /** One page. A page shorter than its limit is the last. */

@@ -103,8 +103,8 @@ export interface LeaseLimits {
  * Where accepted items wait. Implement it to keep them in a database or a broker.
  *
  * An answer that is not a promise means: done. A promise is fulfilled when the change is done, and durable
- * if the outbox is. A rejection means that the store failed: the relay logs it and asks again. Each list is
- * meant to be one transaction or one round trip; it may be empty.
+ * if the outbox is. A rejection means that the store failed: the relay logs it and asks again, but answers
+ * `NotStored` for an `enqueue`. Each list is meant to be one transaction or one round trip; it may be empty.
  *
  * Each entry is leased to one relay at a time. A leased entry that was neither acked nor nacked waits again
  * when the outbox is reopened, or when its lease has expired. An outbox with expiring leases renews them
@@ -114,7 +114,7 @@ export interface LeaseLimits {
 export interface Outbox<A> {
   /**
    * For an outbox that opens later: done when it is open. Asked once, and again a second after a failure.
-   * Until then only `keeps`, `watch`, `stats`, `takeRemaining` and `close` are called. Left out: it is open.
+   * Before, only `keeps`, `watch`, `stats`, `enqueueIn`, `takeRemaining`, `close` are called. Left out: open.
    */
   readonly opened?: () => Awaitable<void>
   /** Whether an entry survives a crash and a close. If not, it ends as `Abandoned` at the close. */

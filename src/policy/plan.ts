@@ -38,10 +38,10 @@ const planOptions = strict({
 })
 
 /**
- * The attempts that a policy would make for an item, until it gives up. It uses the same `step` as real
+ * The attempts that a policy would make for an item, until it gives up. The same function decides for real
  * deliveries.
  *
- * @throws ConfigError when `duration` is not a whole number from 0, or `maxAttempts` not one from 1.
+ * @throws ConfigError when an option is wrong or unknown, or `random` is missing.
  * @example
  * import { plan, standard } from 'headrace/policy'
  *

@@ -88,8 +88,8 @@ const secretFault = (text: unknown): string | undefined => {
 
 /**
  * A secret out of text, by its UTF-8 bytes: nothing is trimmed or normalised. Refused are other values than
- * strings, the empty string, white space at either end, and control characters. The fault never holds the
- * text.
+ * strings, the empty string, white space at either end, control characters, half of a surrogate pair, and
+ * `[secret]`. The fault never holds the text.
  *
  * @example
  * import { secretFrom, signatureOf } from 'headrace/signing'

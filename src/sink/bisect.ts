@@ -82,7 +82,7 @@ const afterRefusal = (failure: Failure, status: number): Failure => {
  * the other and in their order, and so on until a bad member is alone: for one bad member of n at most 1 +
  * 2·⌈log₂ n⌉ requests, for n of them 2n − 1. Halves have the frame of the batch and share its deadline: none
  * starts at or after `attempt.until`. When a part fails in a way that may pass, those behind it are not sent
- * in this attempt, and their members fail as it did.
+ * in this attempt, and their members fail as it did. A signed batch is not divided: its halves would not be.
  *
  * The verdict is a success if every member was taken, the failure itself if it is the same for all, else a
  * `PartlyFailed` with one verdict for each member, by position. Given back as `attempt.lastFailure`, it says

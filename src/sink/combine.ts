@@ -251,8 +251,8 @@ export const firstSuccess = <A>(sinks: ReadonlyArray<Sink<A>>, options: Combinat
  * success is the verdict.
  *
  * A sink that refused for good in an earlier attempt, or asked to wait longer, is skipped, so the next
- * attempt starts with the first sink that may be asked. None is asked at or after `attempt.until`. If none
- * succeeds, the verdict is an `AllFailed`.
+ * attempt starts with the first sink that may be asked. None behind it is asked at or after `attempt.until`.
+ * If none succeeds, the verdict is an `AllFailed`.
  *
  * @throws TypeError without any sink, or if two sinks have the same name.
  *

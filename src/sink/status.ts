@@ -44,7 +44,7 @@ const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ 
 
 /**
  * The default: 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are
- * retried; any other 4xx, and a status below 200, is refused for good. Rules of `statuses` come before these.
+ * retried; any other status is refused for good. Rules of `statuses` come before these.
  *
  * @example
  * import { webhook } from 'headrace/sinks/webhook'

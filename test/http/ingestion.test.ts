@@ -112,8 +112,7 @@ describe('the endpoint', () => {
 
   it('is the name, without the query', () => {
     expect(sinkTo('https://a.example').name).toBe('https://a.example/v1/batch')
-    const { name } = sinkTo('https://a.example/b?token=hunter2')
-    expect(name).toMatch(/^https:\/\/a\.example\/b\?[0-9a-f]{16}$/)
+    expect(sinkTo('https://a.example/b?token=s').name).toMatch(/^https:\/\/a\.example\/b\?[0-9a-f]{16}$/)
   })
 })
 
@@ -130,6 +129,7 @@ describe('wrong settings of an ingestion sink', () => {
       ...['headers.Authorization', 'headers.X-Retry-Count', 'headers.Host', 'headers.X-A'],
       ...['timeout', 'Timeout'],
     ])
+    expect(faults[4]?.message).toContain('which logs show: leave them out')
   })
 
   it.each([undefined, '', 5, 'a:b', 'key\n', 'a\tb', '\ud83d'])('may be the write key %j', (writeKey) => {

@@ -104,7 +104,7 @@ export interface OutboxFault {
   readonly message: string
 }
 
-/** Thrown by `lmdbOutbox`. `code` and `reason` are stable. */
+/** Thrown by each part that opens a folder. `code` and `reason` are stable. */
 export class OutboxError extends Error {
   override readonly name = 'OutboxError'
   readonly code = 'HEADRACE_OUTBOX'

@@ -1,8 +1,4 @@
-/**
- * An outbox on a disk, over lmdb.
- *
- * @module
- */
+/** `headrace/outbox/lmdb`: an outbox on a disk, over lmdb. @module */
 export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
 export { OutboxError } from './contract.ts'
 export type { Bookmark, CorruptRecord, ItemCodec } from '../outbox.ts'

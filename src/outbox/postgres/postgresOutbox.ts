@@ -34,8 +34,8 @@ export interface PostgresOptions {
   /** The schema that `migrate` made. Default `headrace`. */
   readonly schema?: string
   /**
-   * Milliseconds that a crashed process keeps its items from others, counted from its last sign of life.
-   * Default 30,000, at least 2,000.
+   * Milliseconds. A process that crashes keeps its items from others for 1 to 1.5 times as long. Default
+   * 30,000; from 2,000 to 3,600,000.
    */
   readonly leaseTime?: number
   /** How many items may wait; off by those that others added in the last 5 s. Default 2,000,000. */
@@ -44,7 +44,7 @@ export interface PostgresOptions {
   readonly maxBytes?: number
   /** Dead letters that are kept, up to 1 % more between counts; the oldest make room. Default 100,000. */
   readonly keepDead?: number
-  /** Milliseconds that results wait for others, so that one statement stores them. Default 5. */
+  /** Milliseconds that results wait for others, so that one statement stores them. 0 to 60,000, default 5. */
   readonly linger?: number
   /** Hear of new items at once, by LISTEN. Default true; false behind a pooler of transactions. */
   readonly listen?: boolean
@@ -99,12 +99,12 @@ const totalSize = (all: ReadonlyArray<{ size: number }>) => all.reduce((bytes, {
 /**
  * An outbox in PostgreSQL: the option `outbox` of a destination, a client or a collector, or with a codec one
  * for `deliver`. Processes with the same queue share its items: each one leases some, and those of a process
- * that crashed go to the others after `leaseTime`. An item is accepted after its commit, and is delivered at
+ * that crashed go to the others: see `leaseTime`. An item is accepted after its commit, and is delivered at
  * least once.
  *
  * Make the schema first, with `migrate(pool)`. Needs the package pg: `npm install pg`.
  *
- * @throws ConfigError when an option is wrong.
+ * @throws ConfigError when an option is wrong: from the part that opens it, and not from `postgres(options)`.
  *
  * @example
  * import { webhookDestination } from 'headrace/destination'

@@ -6,7 +6,7 @@ import { healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 export interface FaultScriptOptions {
   /** The limit in ms that delays surround: 0 to twice it, and one less, equal, one more. Default 5,000. */
   readonly timeout?: number
-  /** Faults in a script. Default 8. */
+  /** The most faults in a script. Default 8. */
   readonly maxSteps?: number
   /** Kinds that are left out, such as those that a receiver cannot play. Default: none. */
   readonly without?: ReadonlyArray<Misbehaviour['do']>
