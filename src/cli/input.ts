@@ -1,11 +1,12 @@
 /** Reads events from a file or stdin. A later run can go on behind the last line of a file. */
-import { accessSync, constants, createReadStream, fstatSync, openSync, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, fstatSync, open, statSync } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { Either } from '../core/either.ts'
 import { ndjsonLines, type BadLine, type Line } from '../sources/ndjson.ts'
@@ -111,7 +112,7 @@ export const openInput = async (path: string, { stdin }: Host): Promise<Input> =
     accessSync(path, constants.R_OK)
     const stats = statSync(path, { bigint: true })
     // The read of a pipe by `fs` cannot be cut: the process would live as long as the writer.
-    if (stats.isFIFO()) return streamInput(new Socket({ fd: openSync(path, 'r') }), stats)
+    if (stats.isFIFO()) return streamInput(new Socket({ fd: await promisify(open)(path, 'r') }), stats)
     if (stats.isFile()) return await fileInput(path, stats)
     if (!stats.isDirectory()) return streamInput(createReadStream(path), stats)
   } catch (error) {
