@@ -315,13 +315,14 @@ const openLocked = <T>(
   checkFiles(path)
   const env = lmdb.open<Buffer, string>(path, ENV)
   try {
+    // lmdb sees other containers, a lock file does not. A read beside the same process id waits for its end.
+    const readers = () => new Set(env.readerList().match(/^ *\d+ \w+/gm)).size
+    if (readers() > 0) throw usedBy(path, UNSEEN)
     const isNew = env.getKeysCount({ limit: 1 }) === 0
     if (!isNew) checkVersion(env, path)
     const store = isNew ? env.transactionSync(() => createStore(path, env, kind)) : openTrees(path, env)
-    const counters = countersIn(store)
-    // lmdb counts readers by locks of the kernel, which hold between containers; a lock file does not. The
-    // line before made this process one of them: of two that open at once, the later sees the other.
-    if (new Set(env.readerList().match(/^ *\d+ \w+/gm)).size > 1) throw usedBy(path, UNSEEN)
+    const counters = countersIn(store) // A read: the later of two that open at once sees both.
+    if (readers() > 1) throw usedBy(path, UNSEEN)
     checkContent(store, counters, kind, owner)
     return { env, begun: begin(store) }
   } catch (error) {
@@ -334,8 +335,7 @@ const openLocked = <T>(
 }
 
 /**
- * Opens and locks the store in a folder; its `close` releases the lock. `path` is absolute; `now` is the time
- * that the lock file names. `begin` reads the parts held in memory.
+ * Opens and locks the store at an absolute path. `now` is for the lock file. `begin` reads to memory.
  *
  * @throws OutboxError when it cannot be opened.
  */
