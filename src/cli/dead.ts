@@ -179,7 +179,8 @@ const change =
       if (output === 'lines') out.line(yes ? was : `${String(meant)} would be ${done}; do it with ${flag}`)
       if (yes && isRedrive && output !== 'json' && count > 0) {
         const place = server ? 'queue' : 'folder'
-        err.line(`headrace: start the process that has this ${place}, or: headrace send ${flags} --to URL`)
+        const command = `headrace send ${flags} --to URL < /dev/null`
+        err.line(`headrace: start the process that has this ${place}, or: ${command}`)
       }
       return endOf(count, action, err, reason, id)
     })

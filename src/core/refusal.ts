@@ -128,7 +128,7 @@ export const show = (refusal: Refusal | Threw): string => {
       return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`
     case 'Full': {
       const limit = `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'}`
-      return `the queue is full (limit ${limit}): await ready() before sending more`
+      return `the queue is full (limit ${limit}): wait for room, by ready() or pull`
     }
     case 'Disabled':
       return 'switched off with enabled: false, or disable() of a destination'

@@ -31,7 +31,7 @@ export interface IngestionSettings extends IngestionOptions {
 }
 
 const writeKeyOption: Option<string> = option('a write key', (value) => {
-  if (typeof value !== 'string' || value === '') return left("is missing: it must be the source's write key")
+  if (typeof value !== 'string' || value === '') return left("must be the source's write key, as text")
   const secret = secretFrom(value)
   if (isLeft(secret)) return left(secret.left.message)
   // Basic authentication ends the user name at its first colon.

@@ -139,9 +139,9 @@ const watched = (part: Inspectable, key: number, count: number) => {
 
 /**
  * Looks into destinations and clients that run: what happens, what waits and why, dead letters, the story of
- * one event. It listens on them until `close`, which costs some CPU for each event and at most 2 MB: the last
- * 500 events, the last two minutes. It keeps ids, kinds, sizes, times and reasons, never an item. Its page
- * shows no payload, no header and no query of a URL.
+ * one event. It listens on them until `close`, which costs some CPU for each event, and at most 2 MB for a
+ * part: the last 500 events, the last two minutes. It keeps ids, kinds, sizes, times and reasons, never an
+ * item. Its page shows no payload, no header and no query of a URL.
  *
  * @example
  * import { inspector } from 'headrace/inspector'

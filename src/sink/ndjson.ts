@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream'
 import { constVoid, isLeft, left, right, valueOr, type Either } from '../core/either.ts'
 import type { Clock } from '../core/clock.ts'
 import { codeOf, nameOf, refused, retryable, sinkClosed, type Failure } from '../core/failure.ts'
+import { hasFunctions } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
@@ -135,6 +136,8 @@ const formatted = <A>(item: A, format: (item: A) => string): Either<Failure, str
  * failed or was ended stays so (`closed`, final). An item that is not one line is refused (`format`). `close`
  * ends a file, and waits for it; it does not end a stream of yours.
  *
+ * @throws TypeError for a target that is neither; ConfigError if an option is wrong.
+ *
  * @example
  * import { onlyAttempt } from 'headrace'
  * import { ndjson } from 'headrace/sinks/ndjson'
@@ -145,6 +148,8 @@ const formatted = <A>(item: A, format: (item: A) => string): Either<Failure, str
 export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> = {}): Sink<A> => {
   const given = checkOptions('options of ndjson', outputOptions, options)
   const { name = typeof target === 'string' ? target : 'ndjson' } = given
+  if (target === '' || !(typeof target === 'string' || hasFunctions(target, ['write', 'on'])))
+    throw new TypeError('ndjson: expected the path of a file, or a Writable stream')
   const { format } = options
   const write = (item: A, clock: Clock): string =>
     isPayload(item) ? bodyOf(item, clock.now()) : JSON.stringify(item)

@@ -73,6 +73,6 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
   expect(lines).toEqual([
     expect.stringContaining('headrace: not accepted: '),
     'headrace: scripted: status 503',
-    'headrace: b: not accepted: the queue is full (limit 1 items): await ready() before sending more',
+    'headrace: b: not accepted: the queue is full (limit 1 items): wait for room, by ready() or pull',
   ])
 })

@@ -134,7 +134,7 @@ describe('toLogger', () => {
     const first = [
       'warn rejected after 1 attempt: status 404',
       'error defect in my sink: a thrown string',
-      'warn not accepted: the queue is full (limit 10 items): await ready() before sending more',
+      'warn not accepted: the queue is full (limit 10 items): wait for room, by ready() or pull',
       'warn not accepted: userId: is wrong',
     ]
     const later = first.map((line) => `${line} (and 59 more since the last line like this)`)

@@ -115,6 +115,7 @@ describe('ndjson to a file', () => {
   it('H10: makes a file for this user alone, at the first line', async () => {
     const path = join(newFolder(), 'mode')
     const sink = ndjson<number>(path)
+    for (const target of ['', undefined, {}]) expect(() => ndjson(target as string)).toThrow(/the path of/)
     await expect(stat(path)).rejects.toThrow('ENOENT')
     await verdictOf(sink, 1)
     await sink.close({ timeout: 1_000 })
