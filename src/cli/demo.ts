@@ -161,7 +161,7 @@ export const demoCommand = async ({ output: form, seed, inspect }: OptionsOf<'de
   const retry = both(fullJitter(exponential({ base: 600 })), deadline(DEMO_DEADLINE))
   const stop = stopSignals(terminal.host)
   const job: Job = {
-    input: streamInput(Readable.from(sample())),
+    input: streamInput(() => Readable.from(sample())),
     open: toWebhooks(settings, { timeout: DEMO_TIMEOUT, retry, random: seededRandom(seed) }),
     maxWaiting: 1_000,
     grace: 2_000,

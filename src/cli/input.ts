@@ -4,7 +4,7 @@ import type { BigIntStats } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { dirname } from 'node:path'
-import { addAbortSignal } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
@@ -57,10 +57,10 @@ const bytesBefore = async (path: string, offset: number): Promise<Buffer> =>
     : buffer(createReadStream(path, { start: Math.max(0, offset - WINDOW), end: offset - 1 }))
 
 /** A pipe or stdin, which cannot be read again. */
-export const streamInput = (stream: Host['stdin'], stats?: BigIntStats): Input => ({
+export const streamInput = (open: () => Readable, stats?: BigIntStats, isKeyboard = false): Input => ({
   stats,
-  lines: (signal) => ndjsonLines(addAbortSignal(signal, stream)),
-  isKeyboard: stream.isTTY === true,
+  lines: (signal) => ndjsonLines(addAbortSignal(signal, open())),
+  isKeyboard,
 })
 
 const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
@@ -107,14 +107,18 @@ const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
 /** Opens a file, or stdin if the name is `-`. @throws UsageError */
 export const openInput = async (path: string, { stdin }: Host): Promise<Input> => {
   try {
-    if (path === '-')
-      return streamInput(stdin, stdin.fd === undefined ? undefined : fstatSync(stdin.fd, { bigint: true }))
+    if (path === '-') {
+      const stats = stdin.fd === undefined ? undefined : fstatSync(stdin.fd, { bigint: true })
+      return streamInput(() => stdin, stats, stdin.isTTY)
+    }
     accessSync(path, constants.R_OK)
     const stats = statSync(path, { bigint: true })
-    // The read of a pipe by `fs` cannot be cut: the process would live as long as the writer.
-    if (stats.isFIFO()) return streamInput(new Socket({ fd: await promisify(open)(path, 'r') }), stats)
     if (stats.isFile()) return await fileInput(path, stats)
-    if (!stats.isDirectory()) return streamInput(createReadStream(path), stats)
+    if (!stats.isDirectory()) {
+      const fd = await promisify(open)(path, 'r')
+      // A read of a pipe by `fs` cannot be cut. A socket reads, and keeps the process, once it is made.
+      return streamInput(() => (stats.isFIFO() ? new Socket({ fd }) : createReadStream(path, { fd })), stats)
+    }
   } catch (error) {
     throw new UsageError(`'${path}' cannot be read: ${whyNot(error)}; give a file of events, or - for stdin`)
   }

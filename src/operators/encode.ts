@@ -59,7 +59,7 @@ const encodeShape = {
   meta: optional(func()),
 }
 const encodeOptions = strict(encodeShape)
-const formatOptions = strict({ ...encodeShape, toBytes: func(), contentType: text })
+const formatOptions = strict({ ...encodeShape, toBytes: optional(func()), contentType: optional(text) })
 
 const metaFailed = (error: unknown): void =>
   channel({ _tag: 'Defect', at: systemClock.now(), from: 'encode', where: 'meta', error })

@@ -27,7 +27,7 @@ const running = async (
   const stderr = new PassThrough({ encoding: 'utf8' })
   const ended = await forward(
     {
-      input: streamInput(Readable.from(lines)),
+      input: streamInput(() => Readable.from(lines)),
       open: toWebhooks(settings, { retry: limitRetries(0), maxBytes, maxCount: 50 }),
       ...{ maxWaiting: 50, timeout: 5_000, grace: 0 },
       output: 'json',

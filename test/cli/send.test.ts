@@ -214,6 +214,7 @@ describe('Ctrl-C', () => {
       const pipe = `${scratch()}/pipe`
       execFileSync('mkfifo', [pipe])
       writeSync(openSync(pipe, 'r+'), A)
+      expect((await start(['send', pipe, '--dead', '/', '--to', url]).ended).code).toBe(2)
       const { stdin, signal, says, ended } = start(['send', name === 'SIGTERM' ? pipe : '-', '--to', url])
       stdin.write(A)
       await says(/^delivered/m)

@@ -153,7 +153,7 @@ const WAYS_OUT = {
 const badFile = (path: string, { reason, what }: FileFault): OutboxError =>
   new OutboxError(reason, path, `${join(path, DATA_FILE)} ${what}: ${WAYS_OUT[reason]}`)
 
-const UNSEEN = 'by a process that cannot be seen from here, such as one of another container: end it first'
+const UNSEEN = 'by a process that cannot be seen from here, ending or of another container: end it first'
 
 const usedBy = (path: string, by: string): OutboxError =>
   new OutboxError('inUse', path, `the outbox in ${path} is in use ${by}`)
