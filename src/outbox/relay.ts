@@ -153,7 +153,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     for (let started = 0; isOpen() && !isStopped();) {
       const todo = next()
       if (todo.do === 'wait') {
-        if (at.flushing !== undefined && isSent()) at.flushing = undefined
+        // Else the next item would not be the first: a batch would not wait for others.
+        if ((at.flushing !== undefined || at.unleased === UNKNOWN) && isSent()) {
+          at.flushing = undefined
+          at.unleased = { count: 0, bytes: 0 }
+        }
         timer.set(todo.until)
         return 'none'
       }

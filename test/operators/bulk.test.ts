@@ -52,13 +52,17 @@ describe('deliver with a batch', () => {
   })
 
   it('sends full batches at once, and the rest when the first item has waited maxDelay', () => {
-    const { clock, give, sent, tags } = play()
+    const outbox = memoryOutbox<string>()
+    const { clock, give, sent, tags } = play({ outbox })
     clock.tick(1_000)
-    give('a', 'b', 'c', 'd')
+    void outbox.dead.redrive(() => true)
+    give('a')
+    clock.tick(50)
+    give('b', 'c', 'd')
     clock.tick(60)
     give('e')
     clock.tick(1_000)
-    expect(sent()).toEqual(['1000 a,b,c', '1100 d,e'])
+    expect(sent()).toEqual(['1050 a,b,c', '1150 d,e'])
     expect(tags()).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `Delivered ${item}`))
   })
 

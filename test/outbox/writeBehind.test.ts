@@ -96,8 +96,7 @@ describe('a client over an outbox of the host', () => {
   })
 
   it('gives plain data: JSON and structuredClone leave it is', async () => {
-    const given: Message[] = []
-    const never = () => false
+    const [given, never] = [new Array<Message>(), () => false]
     const world = open({ outbox: failing(never, (items) => given.push(...items)), size: 2 })
     track(world, 'a', 'b', '\u0000', '\ud800"')
     await world.clock.settle()
