@@ -203,7 +203,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
       const message = encoded.right
       let answer = offer(message)
       // A call that sends a dropped message again could do so without end.
-      if (isLeft(answer) && (overflow === 'error' || work.isReportingDrop()))
+      if (isLeft(answer) && (overflow === 'error' || life.isClosing() || work.isReportingDrop()))
         return refuse({ ...answer.left, input: call })
       while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
       if (isLeft(answer)) work.dropNewest(message)

@@ -89,8 +89,7 @@ describe('a timeout that is none', () => {
     const flushed = client.flush(anything({ timeout: '2000' }))
     const closing = client.close(anything({ timeout: Number.NaN }))
     await clock.advance(60_000)
-    expect(await flushed).toMatchObject({ delivered: 1, waiting: 0 })
-    expect(await closing).toMatchObject({ totals: { delivered: 1, waiting: 0 } })
+    expect([await flushed, await closing]).toMatchObject([{ delivered: 1 }, { totals: { delivered: 1 } }])
     expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
 
@@ -99,8 +98,7 @@ describe('a timeout that is none', () => {
     client.track(event('a'))
     const flushed = client.flush({ timeout: -1 })
     await clock.advance(0)
-    expect(await flushed).toMatchObject({ waiting: 1 })
-    expect(defects()).toEqual([])
+    expect([await flushed, defects()]).toMatchObject([{ waiting: 1 }, []])
   })
 
   it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])('is no %j', async (given) => {
@@ -113,9 +111,10 @@ describe('a timeout that is none', () => {
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {
   const outbox = { ...memoryOutbox<Message>(), close: () => new Promise<void>(() => undefined) }
-  const { client, clock, defects } = open({ outbox, timeout: 500 })
+  const { client, clock, defects } = open({ outbox, timeout: 500 }, () => ({ verdict: yes, after: 9 }))
+  client.track(event('a'))
   const closing = client.close()
-  await clock.advance(499)
+  await clock.advance(508)
   expect(defects()).toEqual([])
   await clock.advance(1)
   expect(await closing).toMatchObject({ abandoned: [] })
