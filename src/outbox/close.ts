@@ -32,10 +32,9 @@ export const closeRelay = async <A, D>(
   relay.stopAccepting(starting > 0)
   // Retries may be due since the machine slept.
   relay.poll()
-  const isIdle = (): boolean => isWorkDone() && relay.running() === 0
   await relay.until(isWorkDone, starting)
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.
-  await relay.until(isIdle, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)))
+  await relay.until(() => relay.running() === 0, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)))
   relay.stopStarting()
   stopped()
   await relay.until(relay.isSettled, isExit ? 0 : ending)
