@@ -8,8 +8,7 @@ import * as Outcome from '../../src/core/outcome.ts'
 import { attempted, logEvents, SECRET } from './events.ts'
 import { forAll } from '../support/check.ts'
 
-const A = 'https://a.example'
-const B = 'https://b.example'
+const [A, B] = ['https://a.example', 'https://b.example'] as const
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
 const abandoned = Outcome.abandoned('a', 2, timeout)
 const certificate = refused('certificate', { detail: 'self-signed' })
@@ -21,6 +20,7 @@ const logged = (options?: { readonly quiet: number }) => {
     expect(message).toMatch(/^headrace: /)
     lines.push(`${level} ${message.slice('headrace: '.length)}`)
     expect(JSON.stringify(fields)).not.toContain(SECRET)
+    return Promise.reject(new Error('an async method, in spite of its type')) as unknown as undefined
   }
   const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
   return { lines, onEvent: toLogger(logger, options) }
