@@ -138,7 +138,6 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
 
   const outbox: Outbox<A> = {
     ...(store.opened && { opened: store.opened.bind(store) }),
-    ...(store.addDeadLetter && { addDeadLetter: store.addDeadLetter.bind(store) }),
     ...(store.watch && { watch: store.watch.bind(store) }),
     keeps: (entry) => isStored(entry) && store.keeps(entry),
     enqueue: (items) =>
