@@ -111,8 +111,7 @@ export const ordered = <A>(
     const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
     whenAnswered(() => outbox.ack(ended), constVoid, failed)
     const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
-    const all = [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
-    return all
+    return [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
   }
 
   return {

@@ -315,7 +315,7 @@ const openLocked = <T>(
   checkFiles(path)
   const env = lmdb.open<Buffer, string>(path, ENV)
   try {
-    // lmdb sees other containers, a lock file does not. A read beside the same process id waits for its end.
+    // A lock file does not show another container, lmdb does. If its process has our id, a read would wait.
     const readers = () => new Set(env.readerList().match(/^ *\d+ \w+/gm)).size
     if (readers() > 0) throw usedBy(path, UNSEEN)
     const isNew = env.getKeysCount({ limit: 1 }) === 0
