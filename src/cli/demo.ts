@@ -57,12 +57,14 @@ const sample = async function* (): AsyncGenerator<string> {
   }
 }
 
-/** How a receiver answers the nth request with a body: the same in every demo with a seed. */
+/** How a receiver answers the nth request of an event: the same in every demo with a seed. */
 const demoFault = (seed: number, name: string, body: string, n: number): Misbehaviour => {
-  const random = seededRandom(crc32(`${name} ${body} ${String(n)}`) ^ seed)
-  const code = body.includes('"total":-') ? 422 : 200
-  if (name === 'flaky') return { do: 'status', code: random() < 0.4 ? 503 : code, after: 2 + random() * 20 }
-  return random() < 0.3 ? { do: 'silence' } : { do: 'status', code, after: 60 + random() * 120 }
+  if (body.includes('"total":-')) return { do: 'status', code: 422, after: 20 }
+  // The timestamp before the messageId is another in every demo.
+  const messageId = body.slice(body.indexOf('"messageId"'))
+  const random = seededRandom(crc32(`${name} ${messageId} ${String(n)}`) ^ seed)
+  if (name === 'flaky') return { do: 'status', code: random() < 0.4 ? 503 : 200, after: 2 + random() * 20 }
+  return random() < 0.3 ? { do: 'silence' } : { do: 'status', code: 200, after: 60 + random() * 120 }
 }
 
 const INTRODUCTION = `
