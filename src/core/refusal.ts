@@ -162,7 +162,7 @@ export const faultText = ({ path, message }: Fault): string => {
  * Thrown by constructors for wrong options or settings, before anything runs. `code` is stable; `faults`
  * names every fault, and no secret.
  */
-export class ConfigError extends Error {
+export class ConfigError extends ShownError {
   override readonly name = 'ConfigError'
   readonly code = 'HEADRACE_CONFIG'
   readonly faults: ReadonlyArray<Fault>

@@ -123,9 +123,9 @@ const frameOf = ({ stack = '', message }: Error): string => {
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!isError(error)) return `a thrown ${typeof error}`
-    const code = codeOf(error)
     const isOurs = error instanceof ShownError || error instanceof UnfitAnswer
-    if (isOurs || code === 'HEADRACE_OUTBOX') return `${error.name}: ${error.message}`
+    if (isOurs) return `${error.name}: ${error.message}`
+    const code = codeOf(error)
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })
 

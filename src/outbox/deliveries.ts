@@ -244,7 +244,7 @@ export const deliveries = <A, D>(
       delivery.attempt = attemptOf(entries, startedAt, reportIfHeard(delivery))
       const cancel = subscribe(delivery.item, delivery.attempt, delivery)
       delivery.cancel = cancel
-      // Before `subscribe` returned.
+      // It was cancelled before `subscribe` returned.
       if (delivery.isCancelled) cancel()
     },
     /**

@@ -613,7 +613,7 @@ describe('PostgreSQL', async () => {
       await opening({ queue: 'used' }, { owner: 'a' })
       const found = await opening({ queue: 'used' }, { codec: { ...textCodec, kind: 'messages' } })
       expect(found).toMatch(/which holds items and not messages: use another queue/)
-      expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/which holds items of a and not of b/)
+      expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/^ConfigError: .* of a and not of b/)
     })
     test('options', () => {
       const wrong = { pool: {}, queue: '', leaseTime: 1 } as unknown as PostgresOptions

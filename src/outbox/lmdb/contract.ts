@@ -1,6 +1,7 @@
 import type { Type } from 'io-ts'
 import type { Clock } from '../../core/clock.ts'
 import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'
+import { ShownError } from '../../core/refusal.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
 import type { BookmarkedOutbox, CorruptRecord, ItemCodec, Outbox, OutboxStats } from '../outbox.ts'
 
@@ -105,7 +106,7 @@ export interface OutboxFault {
 }
 
 /** Thrown by each part that opens a folder. `code` and `reason` are stable. */
-export class OutboxError extends Error {
+export class OutboxError extends ShownError {
   override readonly name = 'OutboxError'
   readonly code = 'HEADRACE_OUTBOX'
   readonly reason: OutboxReason

@@ -12,7 +12,7 @@
  */
 import { codeOf, messageOf } from '../../core/failure.ts'
 import { checkOptions, guarded, strict, withDefault } from '../../core/options.ts'
-import { ConfigError } from '../../core/refusal.ts'
+import { ConfigError, ShownError } from '../../core/refusal.ts'
 import type { AskServer, PostgresPool } from './statements.ts'
 
 /** The version of what `schemaSql` makes. A newer one replaces functions, and keeps rows. */
@@ -264,11 +264,8 @@ export const migrate = async (pool: PostgresPool, options: { schema?: string } =
   await pool.query({ text: `select ${lock};${schemaSql(schema)}` })
 }
 
-/** The code by which the default log has the message of an error. */
-const TOLD = { code: 'HEADRACE_OUTBOX' }
-
-const unopened = (why: string, cause?: unknown): Error =>
-  Object.assign(new Error(`the outbox in PostgreSQL did not open: ${why}`, { cause }), TOLD)
+const unopened = (why: string, cause?: unknown): ShownError =>
+  new ShownError(`the outbox in PostgreSQL did not open: ${why}`, { cause })
 
 /** Why PostgreSQL did not open a queue, with the remedy if it is known. */
 const explained = (error: unknown, schema: string): Error => {
@@ -302,8 +299,7 @@ export const openQueue = async (
   const [found] = [...(await use()), ...(await use())]
   const wrong = (what: string): Error => {
     const message = `has the queue ${queue}, which holds ${what}: use another queue`
-    const error = new ConfigError('Invalid options', [{ path: 'outbox', message }])
-    return Object.assign<Error, object>(error, TOLD)
+    return new ConfigError('Invalid options', [{ path: 'outbox', message }])
   }
   if (found !== undefined && found.kind !== kind) throw wrong(`${found.kind} and not ${kind}`)
   const other = found?.owner ?? owner
