@@ -1,6 +1,6 @@
 // The code of the package: one file for each entry of package.json, and chunks of what they share. All entries of a process
 // share the chunks, so each class, symbol and WeakMap exists once. tsc makes the types, a file for each module.
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
@@ -67,5 +67,18 @@ for (const { types } of Object.values(exports)) {
   const others = NAMED.filter((file) => file !== resolve(types))
   const lines = others.map((file) => `/// <reference path="${relative(dirname(types), file)}" />\n`)
   writeFileSync(types, lines.join('') + readFileSync(types, 'utf8'))
+}
+/** The types that an entry leads to. tsc writes those of the other modules too. */
+const reached = new Set()
+const reach = (file) => {
+  if (reached.has(file)) return
+  reached.add(file)
+  for (const [, path] of readFileSync(file, 'utf8').matchAll(/["'](\.[^"']+?)(?:\.d)?\.ts["']/g))
+    reach(resolve(dirname(file), `${path}.d.ts`))
+}
+for (const { types } of Object.values(exports)) if (types !== undefined) reach(resolve(types))
+for (const name of readdirSync('dist', { recursive: true })) {
+  const file = resolve('dist', name)
+  if (file.endsWith('.d.ts') && !reached.has(file)) rmSync(file)
 }
 for (const path of Object.values(bin)) chmodSync(path, 0o755)
