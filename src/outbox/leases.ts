@@ -176,11 +176,11 @@ export const leases = <A, D>(
     },
     /** Takes out the oldest entry that is in no delivery: retries first. The store must answer at once. */
     takeOldest: () => at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false),
-    /** Takes out the new entries that are in no delivery and of which `isLost` says so. */
-    recall: (isLost: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> => {
+    /** Takes out the new entries that are in no delivery and of which `isMeant` says so. */
+    recall: (isMeant: (entry: Entry<A>) => boolean): ReadonlyArray<Entry<A>> => {
       const recalled: Array<Entry<A>> = []
       for (const entry of at.fresh.drain())
-        if (isLost(entry)) recalled.push(entry)
+        if (isMeant(entry)) recalled.push(entry)
         else at.fresh.push(entry)
       book.left(recalled.length)
       return recalled

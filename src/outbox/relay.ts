@@ -326,8 +326,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     },
     /** Whether a drop is being reported now. A listener that sends the item again would loop. */
     isReportingDrop: book.isReportingDrop,
-    /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
-    recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
+    recall: held.recall,
     renamed: book.renamed,
     inTime: limit.inTime,
     /** For an outbox with `isStoring`: there is an item more to lease. */

@@ -66,7 +66,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   const putFirst = (entries: ReadonlyArray<Entry<A>>): void =>
     [...entries, ...arriving.drain()].forEach((entry) => arriving.push(entry))
   const storeAgain = (): void => {
-    const recalled = work().recall()
+    // A store that keeps nothing over a restart has its own entries: stored again, they would leave it twice.
+    const recalled = work().recall((entry) => !isStored(entry))
     for (const { id } of recalled) lent.delete(id)
     putFirst(recalled)
     pause = undefined

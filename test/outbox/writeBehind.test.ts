@@ -154,6 +154,20 @@ describe('while the store fails', () => {
     await world.clock.advance(60_000)
     expect(world.requests()).toEqual(['0 a,b', '1100 c,d'])
   })
+
+  it('leaves what the forming batch has of a store in that store', async () => {
+    let isFailing = false
+    const outbox = { ...failing(() => isFailing), keeps: () => false }
+    const { client, clock, requests } = open({ outbox })
+    client.track(event('a'))
+    await clock.settle()
+    isFailing = true
+    client.track(event('b'))
+    await client.dead.redrive(() => true)
+    isFailing = false
+    await clock.advance(60_000)
+    expect([requests(), outbox.stats().waiting]).toEqual([['5000 a,b'], 0])
+  })
 })
 
 it('persisted is false without a durable outbox, at its timeout, and at the close, which hands back', async () => {
