@@ -158,15 +158,22 @@ export const deliveries = <A, D>(
     tellAttempt(log, attempt, start, end, { sink: sink.name, item, result })
   }
 
+  /** A listener of a verdict may stop the relay, which waits until its results are on their way. */
+  let settling = 0
   const settle = (delivery: Delivery<A, D>, verdict: Verdict): void => {
-    const { entries } = delivery
     const end = clock.monotonic()
     at.now = now(end)
-    tell(delivery, end, verdict)
-    at.inFlight--
-    if (delivery.isRetry) at.retriesInFlight--
-    if (isLeft(verdict)) settleFailed(delivery, verdict)
-    else results.ack(entries.map((entry) => deliveredEnd(entry, verdict.right)))
+    settling++
+    try {
+      tell(delivery, end, verdict)
+      at.inFlight--
+      if (delivery.isRetry) at.retriesInFlight--
+      if (isLeft(verdict)) settleFailed(delivery, verdict)
+      else results.ack(delivery.entries.map((entry) => deliveredEnd(entry, verdict.right)))
+    } finally {
+      settling--
+      if (delivery.isCancelled) ended()
+    }
   }
 
   const settleFailed = (delivery: Delivery<A, D>, verdict: Left<Failure>): void => {
@@ -233,6 +240,7 @@ export const deliveries = <A, D>(
   const all: Deliveries<A, D> = { own, settle, fail, finish }
 
   return {
+    isSettling: (): boolean => settling > 0,
     /** Starts a delivery. */
     start: (entries: ReadonlyArray<Entry<A>>, closedBy: ClosedBy): void => {
       const startedAt = at.now

@@ -35,9 +35,6 @@ const bounds = strict({
 
 const MAX_DEAD_BYTES = 33_554_432
 
-/** New entries that wait as they are. Behind them only items wait, which takes 80 bytes less for each. */
-const MAX_ENTRIES = 1_024
-
 /**
  * An outbox in memory. `enqueue`, `lease` and `ack` are O(1) for each entry, `nack` is O(log n); a waiting
  * item takes about 20 bytes more, and 150 after an attempt. Everything is lost with the process, so close
@@ -56,9 +53,8 @@ const MAX_ENTRIES = 1_024
 export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A> => {
   const { sizeOf = byteLengthOf, clock = systemClock, ...given } = options
   const { keepDead, ...limits } = checkOptions('memoryOutbox options', bounds, given)
-  const fresh = queue<Entry<A>>()
-  /** New items behind those. Their ids follow each other, and end with `lastId`. */
-  const backlog = queue<A>()
+  /** New items, without the 80 bytes of their entries. Their ids follow each other, and end with `lastId`. */
+  const fresh = queue<A>()
   const retries = heap<Entry<A>>()
   const dead = new Set<EndedDeadLetter<A>>()
   let deadBytes = 0
@@ -82,18 +78,16 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     if (!(size >= 0 && size < Infinity)) throw new TypeError('sizeOf must answer a number from 0')
     const full = fullIn(item, waiting, bytes + size, limits)
     if (full !== undefined) return left(full)
-    const entry = newEntry(String(++lastId), item)
     waiting++
     bytes += size
-    if (backlog.size() === 0 && fresh.size() < MAX_ENTRIES) fresh.push(entry)
-    else backlog.push(item)
-    return right(entry)
+    fresh.push(item)
+    return right(newEntry(String(++lastId), item))
   }
   const nextFresh = (): Entry<A> | undefined => {
-    if (fresh.size() > 0 || backlog.size() === 0) return fresh.shift()
-    const id = String(lastId - backlog.size() + 1)
+    if (fresh.size() === 0) return undefined
+    const id = String(lastId - fresh.size() + 1)
     // There is one.
-    return newEntry(id, backlog.shift() as A)
+    return newEntry(id, fresh.shift() as A)
   }
 
   const addDead = (entry: Entry<A>, outcome: Outcome<A>): void => {
@@ -137,7 +131,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     },
     // Ids of waiting items follow each other, so this is none of them.
     addDeadLetter: (item, outcome) => addDead(newEntry(`d${String(lastDeadId + 1)}`, item), outcome),
-    nextDue: (only) => (fresh.size() + backlog.size() > 0 && only !== true ? 0 : retries.peekKey()),
+    nextDue: (only) => (fresh.size() > 0 && only !== true ? 0 : retries.peekKey()),
     takeRemaining: () => {
       const all = [...retries.drain()]
       for (let entry = nextFresh(); entry !== undefined; entry = nextFresh()) all.push(entry)

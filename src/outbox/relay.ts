@@ -261,9 +261,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     }
     putBack(queued)
     const ackOf = (entry: Entry<A>): Ack<A> => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })
-    /** A lease may be answered meanwhile, so the held entries are taken when the store is idle. */
+    /** A lease may be answered, and ends be told meanwhile, so the held entries are taken afterwards. */
     const handBack = (): void => {
-      if (isStoreBusy()) return
+      if (isStoreBusy() || sending.isSettling() || book.isReporting()) return
       const rest = held.drain()
       queued.push(...rest)
       if (putBack(rest)) return

@@ -29,7 +29,10 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
   })
   const how = { batch: { maxCount: 3, maxDelay: 100 }, retry: exponential(), random: () => 0, ...options }
   input
-    .pipe(lift(), deliver(sink, { ...how, clock, onEvent: (event) => events.push(event) }))
+    .pipe(
+      lift(),
+      deliver(sink, { ...how, clock, onEvent: (event) => (events.push(event), how.onEvent?.(event)) }),
+    )
     .subscribe({ next: (each) => ended.push(each), complete: () => (isOver = true) })
   const sent = () => sink.calls.map(({ item, startedAt }) => `${String(startedAt)} ${item.join(',')}`)
   const tags = () => ended.map((each) => ('item' in each ? `${each._tag} ${each.item}` : each._tag))
@@ -50,6 +53,18 @@ describe('deliver with a batch', () => {
     next.clock.tick(5_000)
     expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['1010 a', '1020 b']])
   })
+
+  it.each(['Attempted', 'Waiting', 'Ended'])(
+    'emits each outcome of a batch whose %s brings the stop',
+    (tag) => {
+      const stop = new Subject<void>()
+      const onEvent = ({ _tag }: LogEvent): void => (_tag === tag ? stop.next() : undefined)
+      const { give, clock, tags, isOver } = play({ stop, onEvent }, () => left(partlyFailed([yes, no, busy])))
+      give('a', 'b', 'c')
+      clock.tick(20)
+      expect([tags().toSorted(), isOver()]).toEqual([['Abandoned c', 'Delivered a', 'Rejected b'], true])
+    },
+  )
 
   it('sends full batches at once, and the rest when the first item has waited maxDelay', () => {
     const outbox = memoryOutbox<string>()
