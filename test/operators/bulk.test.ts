@@ -192,8 +192,7 @@ it('every item has one outcome, its own; no batch is over a bound; a retried bat
     const running = new Set<number>()
     const ended: Array<{ _tag: string; item: number; attempts: number }> = []
     const sizeOf = (item: number): number => items[item]?.size ?? 0
-    let most = 0
-    let round = 0
+    let [most, round] = [0, 0]
     const sink = scriptedSink<ReadonlyArray<number>>({
       clock,
       reply: (list) => {
