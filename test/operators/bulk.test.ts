@@ -39,8 +39,8 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
 
 describe('deliver with a batch', () => {
   it('leaves retries, and new items that fit in no batch, to the next deliver over the outbox, in order', () => {
-    const [stop, memory] = [new Subject<void>(), memoryOutbox<string>()]
-    const outbox = { ...memory, keeps: () => true, takeRemaining: () => [] }
+    const stop = new Subject<void>()
+    const outbox = { ...memoryOutbox<string>(), keeps: () => true, takeRemaining: () => [] }
     const batch = { maxCount: 9, maxBytes: 10, maxDelay: 100, sizeOf: () => 6 }
     const stopped = play({ outbox, stop, batch, maxInFlight: 9, random: () => 1 }, () => busy)
     stopped.give('a', 'b')
@@ -69,17 +69,23 @@ describe('deliver with a batch', () => {
     expect(tags()).toEqual([...'abcdefgh'].map((item) => `Delivered ${item}`))
   })
 
-  it('sends the rest at the end of the source, and completes after it', () => {
-    const batch = { maxDelay: Infinity, maxBytes: 2, sizeOf: () => 1 }
-    const { clock, give, input, sent, isOver } = play({ batch, maxInFlight: 3 })
+  it.each([true, false])('sends the rest at the end of the source, from a fast store: %s', async (isFast) => {
+    const store = memoryOutbox<string>()
+    let running = () => 0
+    const nextDue = (only?: boolean) => (running() > 0 ? undefined : store.nextDue(only))
+    const enqueue = async (items: ReadonlyArray<string>) => Promise.resolve(items).then(store.enqueue)
+    const batch = { maxDelay: Infinity, maxCount: 2, maxBytes: 2, sizeOf: () => 1 }
+    const how = { outbox: isFast ? store : { ...store, enqueue, nextDue }, batch, maxInFlight: 2 }
+    const { clock, sink, give, input, sent, isOver } = play(how)
+    running = sink.running
     give('a')
-    clock.tick(5_000)
+    await clock.advance(5_000)
     expect(sent()).toEqual([])
     give('b', 'c', 'd', 'e')
     input.complete()
-    clock.tick(20)
+    await clock.advance(20)
     expect([sent(), isOver()]).toEqual([['5000 a,b', '5010 c,d', '5020 e'], false])
-    clock.tick(10)
+    await clock.advance(10)
     expect(isOver()).toBe(true)
   })
 
