@@ -110,8 +110,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const startNext = ({ from, count, bytes, closedBy }: Start): void => {
     const entries = at[from].next(count, bytes, isLate)
-    at.lastStart = at.now
-    if (from === 'fresh') at.freshSince = at.now
+    if (from === 'fresh') at.lastStart = at.freshSince = at.now
     if (entries.length > 0) sending.start(entries, closedBy)
     // Afterwards: a listener may stop the relay, which cancels the delivery.
     if (late.length > 0) ack(late.splice(0))
