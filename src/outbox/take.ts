@@ -38,9 +38,9 @@ export interface Moment {
   /** Whether the store may hand out more than at the last lease, and than at the last one of retries only. */
   readonly mayLease: boolean
   readonly mayLeaseRetries: boolean
-  /** Of new entries: they do not wait for the retries of others. */
+  /** Of new entries. */
   readonly lastStart: number
-  /** When the first of the new entries came that wait now, or when the last new ones started. */
+  /** When the first of the new entries came that wait now, or the last ones started. */
   readonly freshSince: number
   /** The receiver asked for a pause until then. */
   readonly heldUntil: number
