@@ -310,7 +310,8 @@ const tellRest = ({ job, reading, store, dead, note }: Run, summary: Summary): v
   const lost = accepted - delivered
   const place = String(store?.place.name)
   if (!isAtEnd && !isBroken) note('stopped: the input was not read to its end')
-  if (read === 0 && !isBroken) {
+  // Over a server `read` counts the events of this run alone.
+  if (read + delivered + rejected + expired + waiting === 0 && !isBroken) {
     const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
     note(`${nothing},${store ? ` and nothing waited in ${place},` : ''} so there was nothing to send`)
   }

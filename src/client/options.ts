@@ -37,8 +37,8 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
   /** Another name for `size`. If both are given, the smaller one counts. */
   readonly flushAt?: number
   /**
-   * Milliseconds from the last batch, at first from the creation, after which waiting messages are sent; a
-   * message after a longer pause is sent at once. Default 5,000; `Infinity` for never.
+   * Milliseconds from the last batch of new messages, at first from the creation, after which waiting ones
+   * are sent; a message after a longer pause is sent at once. Default 5,000; `Infinity` for never.
    */
   readonly flushAfter?: number
   /**

@@ -184,7 +184,7 @@ const runRelay = <L, P, D>(
       if (isStopped()) return
       state = 'ended'
       sourceError = failed
-      work.flush('end')
+      if (enqueuing === 0) work.flush('end')
       endIfDone()
     }
     const reportLeft = (end: unknown): void => {
@@ -196,7 +196,8 @@ const runRelay = <L, P, D>(
       reportedLefts.add(end)
     }
     const answered = (refusal: Refusal | undefined, answer: SourceAnswer | undefined): void => {
-      enqueuing--
+      // The last batch waits for all its items.
+      if (--enqueuing === 0 && state === 'ended') work.flush('end')
       if (refusal !== undefined) {
         answer?.end(refusal)
         reportLeft(refusal)

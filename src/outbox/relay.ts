@@ -110,7 +110,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const startNext = ({ from, count, bytes, closedBy }: Start): void => {
     const entries = at[from].next(count, bytes, isLate)
-    at.lastStart = at.now
+    if (from === 'fresh') at.lastStart = at.freshSince = at.now
     if (entries.length > 0) sending.start(entries, closedBy)
     // Afterwards: a listener may stop the relay, which cancels the delivery.
     if (late.length > 0) ack(late.splice(0))
@@ -155,7 +155,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (todo.do === 'wait') {
         // Else the next item would not be the first: a batch would not wait for others.
         if ((at.flushing !== undefined || at.unleased === UNKNOWN) && isSent()) {
-          at.flushing = undefined
+          if (at.flushing === 'flush') at.flushing = undefined
           at.unleased = { count: 0, bytes: 0 }
         }
         timer.set(todo.until)

@@ -38,8 +38,9 @@ export interface Moment {
   /** Whether the store may hand out more than at the last lease, and than at the last one of retries only. */
   readonly mayLease: boolean
   readonly mayLeaseRetries: boolean
+  /** Of new entries. */
   readonly lastStart: number
-  /** When the first of the new entries came that wait now. */
+  /** When the first of the new entries came that wait now, or the last ones started. */
   readonly freshSince: number
   /** The receiver asked for a pause until then. */
   readonly heldUntil: number
@@ -142,7 +143,7 @@ export const batchOf = ({ count, bytes, delay, delayAfter, concurrency }: BatchB
   const startRetries = start('retries', count, bytes, 'retry')
   const leaseRetries: Next = { do: 'lease', limits: { count, retries: count, retriesOnly: true } }
   const delayEnd = ({ lastStart, freshSince, running }: Moment): number => {
-    if (delayAfter === 'entry') return delay + Math.max(lastStart, freshSince)
+    if (delayAfter === 'entry') return delay + freshSince
     return running > 0 ? Infinity : delay + lastStart
   }
 

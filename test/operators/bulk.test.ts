@@ -42,8 +42,8 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
 
 describe('deliver with a batch', () => {
   it('leaves retries, and new items that fit in no batch, to the next deliver over the outbox, in order', () => {
-    const [stop, memory] = [new Subject<void>(), memoryOutbox<string>()]
-    const outbox = { ...memory, keeps: () => true, takeRemaining: () => [] }
+    const stop = new Subject<void>()
+    const outbox = { ...memoryOutbox<string>(), keeps: () => true, takeRemaining: () => [] }
     const batch = { maxCount: 9, maxBytes: 10, maxDelay: 100, sizeOf: () => 6 }
     const stopped = play({ outbox, stop, batch, maxInFlight: 9, random: () => 1 }, () => busy)
     stopped.give('a', 'b')
@@ -66,30 +66,41 @@ describe('deliver with a batch', () => {
     },
   )
 
-  it('sends full batches at once, and the rest when the first item has waited maxDelay', () => {
+  it('sends full batches at once, the rest when its first item has waited maxDelay, also beside retries', () => {
     const outbox = memoryOutbox<string>()
-    const { clock, give, sent, tags } = play({ outbox })
+    const how = { outbox, retry: exponential({ base: 60, factor: 1 }), maxInFlight: 6 }
+    const { clock, give, sent, tags } = play(how, ([item]) => (item === 'x' ? busy : yes))
     clock.tick(1_000)
     void outbox.dead.redrive(() => true)
+    give('x', 'x', 'x')
+    clock.tick(72)
     give('a', 'b', 'c', 'd')
+    clock.tick(4)
+    give('e', 'f', 'g')
     clock.tick(60)
-    give('e')
+    give('h')
     clock.tick(1_000)
-    expect(sent()).toEqual(['1000 a,b,c', '1100 d,e'])
-    expect(tags()).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `Delivered ${item}`))
+    expect(sent().filter((each) => !each.includes('x'))).toEqual(['1072 a,b,c', '1080 d,e,f', '1180 g,h'])
+    expect(tags()).toEqual([...'abcdefgh'].map((item) => `Delivered ${item}`))
   })
 
-  it('sends the rest at the end of the source, and completes after it', () => {
-    const batch = { maxDelay: Infinity, maxBytes: 2, sizeOf: () => 1 }
-    const { clock, give, input, sent, isOver } = play({ batch, maxInFlight: 3 })
+  it.each([true, false])('sends the rest at the end of the source, from a fast store: %s', async (isFast) => {
+    const store = memoryOutbox<string>()
+    let running = () => 0
+    const nextDue = (only?: boolean) => (running() > 0 ? undefined : store.nextDue(only))
+    const enqueue = async (items: ReadonlyArray<string>) => Promise.resolve(items).then(store.enqueue)
+    const batch = { maxDelay: Infinity, maxCount: 2, maxBytes: 2, sizeOf: () => 1 }
+    const how = { outbox: isFast ? store : { ...store, enqueue, nextDue }, batch, maxInFlight: 2 }
+    const { clock, sink, give, input, sent, isOver } = play(how)
+    running = sink.running
     give('a')
-    clock.tick(5_000)
+    await clock.advance(5_000)
     expect(sent()).toEqual([])
     give('b', 'c', 'd', 'e')
     input.complete()
-    clock.tick(20)
+    await clock.advance(20)
     expect([sent(), isOver()]).toEqual([['5000 a,b', '5010 c,d', '5020 e'], false])
-    clock.tick(10)
+    await clock.advance(10)
     expect(isOver()).toBe(true)
   })
 
@@ -108,8 +119,7 @@ describe('deliver with a batch', () => {
   it('holds back only the item of a PartlyFailed whose receiver asked for a pause', () => {
     const notBefore = virtualClock().now() + 30_000
     const limited = left(retryable('status', { status: 429, notBefore }))
-    const retry = both(exponential(), respectRetryAfter)
-    const { clock, give, sent } = play({ retry }, (items, number) =>
+    const { clock, give, sent } = play({ retry: both(exponential(), respectRetryAfter) }, (items, number) =>
       number === 1 ? left(partlyFailed(items.map((id) => (id === 'l' ? limited : busy)))) : yes,
     )
     give('a', 'l', 'b')
@@ -147,9 +157,8 @@ describe('deliver with a batch', () => {
     const { clock, give, tags, ended } = play({ batch: { sizeOf: (item) => (item === 'a' ? NaN : 1) } })
     give('a', 'b')
     clock.tick(10_000)
-    expect(tags()).toEqual(['Invalid', 'Delivered b'])
     const message = 'sizeOf must answer a number from 0, got NaN or infinity'
-    expect(ended[0]).toMatchObject({ faults: [{ message }] })
+    expect([tags(), ended[0]]).toMatchObject([['Invalid', 'Delivered b'], { faults: [{ message }] }])
   })
 
   const sink = scriptedSink<ReadonlyArray<string>>({ clock: virtualClock(), reply: () => ({ verdict: yes }) })
@@ -180,20 +189,17 @@ it('several bulk sinks are asked again with one list, whatever each item was tol
   const busyOnce = (item: string, number: number) =>
     number === 1 ? left(retryable('busy', { detail: item })) : yes
   const both = toAll([bulk('0', (item, n) => (item < 'c' ? yes : busyOnce(item, n))), bulk('1', busyOnce)])
-  const retry = exponential()
   from(['a', 'b', 'c'].map((item) => right(item)))
-    .pipe(deliver(both, { clock, random: () => 0, batch: { maxCount: 3 }, retry }))
+    .pipe(deliver(both, { clock, random: () => 0, batch: { maxCount: 3 }, retry: exponential() }))
     .subscribe()
   clock.tick(100_000)
   expect(got).toEqual(['0 a,b,c', '1 a,b,c', '1 a,b', '0 c', '1 c'])
 })
 
 const verdicts = fc.constantFrom<'yes' | 'no' | 'busy'>('yes', 'no', 'busy')
+const script = fc.array(verdicts, { maxLength: 4 })
 const world = fc.record({
-  items: fc.array(fc.record({ size: fc.nat({ max: 6 }), script: fc.array(verdicts, { maxLength: 4 }) }), {
-    maxLength: 60,
-    size: 'max',
-  }),
+  items: fc.array(fc.record({ size: fc.nat({ max: 6 }), script }), { maxLength: 60, size: 'max' }),
   whole: fc.array(verdicts, { maxLength: 5 }),
   maxCount: fc.integer({ min: 1, max: 7 }),
   maxBytes: fc.constantFrom(1, 5, 12, Infinity),
@@ -207,8 +213,7 @@ it('every item has one outcome, its own; no batch is over a bound; a retried bat
     const running = new Set<number>()
     const ended: Array<{ _tag: string; item: number; attempts: number }> = []
     const sizeOf = (item: number): number => items[item]?.size ?? 0
-    let most = 0
-    let round = 0
+    let [most, round] = [0, 0]
     const sink = scriptedSink<ReadonlyArray<number>>({
       clock,
       reply: (list) => {

@@ -50,14 +50,8 @@ describe('deliver', () => {
     async (open) => {
       const [outbox, source] = [open(), new Subject<Either<never, string>>()]
       let answer: Either<Failure, string> = left(refused('status'))
-      const seen = record(
-        source.pipe(
-          deliver(
-            sink('s', async () => answer),
-            { outbox },
-          ),
-        ),
-      )
+      const to = sink('s', async () => answer)
+      const seen = record(source.pipe(deliver(to, { outbox })))
       source.next(right('a'))
       await until(() => tags(seen) === 'Rejected')
       answer = right('taken')
@@ -193,8 +187,7 @@ describe('a subscriber that acts inside next', () => {
     for (const item of ['a', 'b', 'c']) items.next(right(item))
     clock.tick(1_000)
     expect(seen).toEqual(['Delivered a', 'Abandoned b', 'Abandoned c', 'complete'])
-    expect(sink.calls).toHaveLength(4)
-    expect(clock.pending()).toBe(0)
+    expect([sink.calls.length, clock.pending()]).toEqual([4, 0])
   })
 
   it('stops at the first outcome of a sink that answers at once', () => {

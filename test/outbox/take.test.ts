@@ -99,7 +99,7 @@ describe('a take of batches', () => {
   })
 
   it('counts the delay from the first entry, if that is wanted', () => {
-    const waiting = moment({ fresh: line(1), lastStart: NOW - 500, freshSince: NOW - 20 })
+    const waiting = moment({ fresh: line(1), lastStart: NOW - 5, freshSince: NOW - 20 })
     expect(batchOf({ ...bounds, delayAfter: 'entry' })(waiting)).toEqual(wait(NOW + 40))
   })
 })

@@ -131,7 +131,7 @@ describe('while the store fails', () => {
     await world.clock.advance(1_000)
     isFailing = false
     await world.clock.advance(60_000)
-    expect(world.requests()).toEqual(['0 a,b', '1000 a,b', '3000 a,b', '8000 c', '9000 c', '11000 c'])
+    expect(world.requests()).toEqual(['0 a,b', '1000 a,b', '3000 a,b', '5000 c', '6000 c', '8000 c'])
   })
 
   it('stores what the forming batch holds when the store works again', async () => {
