@@ -41,7 +41,7 @@ test('what a process left without an answer or put back comes again, a bad messa
   vi.stubEnv('NATS_URL', server.url)
   const textOf = (text: string) => text.replace('const delivery', `${DRIVER}const delivery`)
   const run = blocks.map((block) => ({ ...block, flags: [], text: textOf(block.text) }))
-  expect(await checkExamples(run, 50_000)).toEqual([[]])
+  expect(await checkExamples(run, 120_000)).toEqual([[]])
   vi.unstubAllEnvs()
   const { delivered, ack_floor } = await consumer.info()
   // Two of five deliveries were the second ones.
