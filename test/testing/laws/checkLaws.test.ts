@@ -5,7 +5,7 @@ import { config } from 'rxjs'
 import { describe, expect, it, vi } from 'vitest'
 import { checkLaws, holds, law, lawsOver, propertyOf, registerLaws } from '../../../src/testing/laws/index.ts'
 import { reportOf, type Law, type LawOptions } from '../../../src/testing/laws/index.ts'
-import { throwing } from '../../support/check.ts'
+import { throwing, turns } from '../../support/check.ts'
 import { profile } from '../../support/runs.ts'
 
 const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
@@ -117,11 +117,7 @@ it('laws over a world play it for each', async () => {
 it('laws that are checked at the same time hear their own errors only', async () => {
   const before = config.onUnhandledError
   const bad = lessThan(0, { check: () => void Promise.reject(new Error('planted')) })
-  const slow = lessThan(0, {
-    check: async () => {
-      for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve))
-    },
-  })
+  const slow = lessThan(0, { check: () => turns(20) })
   const reports = await Promise.all([slow, bad, slow].map((each) => reportOf(each, { runs: 3 })))
   expect(reports.map(({ result }) => result)).toEqual(['kept', 'broken', 'kept'])
   expect(config.onUnhandledError).toBe(before)
