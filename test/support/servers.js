@@ -19,12 +19,9 @@ let made = 0
 export const freePort = async () => {
   const port = 20_000 + ((process.pid * 16 + made++) % 10_000)
   const server = createServer().listen(port, '127.0.0.1')
-  const isFree = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ])
+  const answer = await once(server, 'listening').catch(() => undefined)
   server.close()
-  return isFree ? port : freePort()
+  return answer ? port : freePort()
 }
 
 const idOf = (flag) => Number(say(`id ${flag} postgres`))
