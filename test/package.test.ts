@@ -149,7 +149,7 @@ beforeAll(() => {
   for (const name of [...Object.keys(companions), '@types'].filter((each) => !left.includes(each)))
     symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`, 'dir')
   writeFileSync(`${project}/package.json`, '{ "type": "module" }')
-}, 120_000)
+})
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 

@@ -196,7 +196,7 @@ it('draws a row for each path on a terminal, and no line for each request', asyn
   const [, url = ''] = /ready (\S+)\n/.exec(await printed.matches(/\n/)) ?? []
   await fetch(`${url}hook`, { method: 'POST', body })
   await screen.matches(/Failing {2}1 requests {2}0 answered 2xx {2}0 open {2}1 answered otherwise$/m)
-  await screen.matches(/^:\d+\/hook {2}failing +1\/s +p95 \S+ +1 failed, last: status 418$/m)
+  await screen.matches(/^:\d+\/hook {2}failing +[\d.]+\/s +p95 \S+ +1 failed, last: status 418$/m)
   await screen.matches(/^ {2}track {4}m1 {2}answered 418$/m)
   for (const stop of stops) stop()
   expect([await ended, printed.text()]).toEqual([0, `ready ${url}\n`])

@@ -7,6 +7,7 @@ import { COUNTERS_KEY, NO_COUNTERS, type Store } from '../../src/outbox/lmdb/sto
 const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>) => {
   let onDisk: string | undefined
   let transactions = 0
+  let answer = (): void => undefined
   const meta = {
     get: (key: string) => (key === COUNTERS_KEY ? onDisk : undefined),
     put: (_: string, text: string) => (onDisk = text),
@@ -17,23 +18,22 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>)
     change()
     await Promise.resolve()
     if (how === 'hangs') await new Promise(() => undefined)
-    if (how === 'late') return new Promise((resolve) => setTimeout(resolve, 40))
+    if (how === 'late') return new Promise((resolve) => (answer = resolve))
     if (how === 'lost') onDisk = before
     // lmdb gives the cause in a promise of its own.
     const commitError = Promise.reject(new Error('ENOSPC'))
     commitError.catch(() => undefined)
     if (how !== 'no') throw Object.assign(new Error('Commit failed'), { commitError })
   }
-  const env = { batch, resetReadTxn: () => undefined }
   // Of a store only these are used.
-  const commits = groupCommit({ path: '/nowhere', env, meta } as unknown as Store, 5)
-  const sizes = (): number => transactions
+  const store = { path: '/nowhere', env: { batch, resetReadTxn: () => undefined }, meta } as unknown as Store
+  const commits = groupCommit(store, 5)
   const write = (count: number, grows: boolean): Promise<string> =>
     commits.write(count, grows, (counters) => {
       counters.waiting += count
       return () => 'written'
     })
-  return { commits, write, sizes }
+  return { commits, write, sizes: () => transactions, answer: () => answer() }
 }
 
 describe('the group commit', () => {
@@ -67,11 +67,11 @@ describe('the group commit', () => {
   })
 
   it('goes on when lmdb answers after all', async () => {
-    const { commits, write } = opened(['late'])
+    const { commits, write, answer } = opened(['late'])
     const known: unknown[] = []
-    const late = commits.write(2, true, () => () => known.push('a'))
-    await expect(late).rejects.toThrow('within 5 ms')
-    await vi.waitFor(async () => expect(await write(1, true)).toBe('written'))
+    await expect(commits.write(2, true, () => () => known.push('a'))).rejects.toThrow('within 5 ms')
+    answer()
+    await vi.waitFor(async () => expect(await write(1, true)).toBe('written'), 20_000)
     expect([known, commits.counters().waiting]).toEqual([['a'], 1])
   })
 

@@ -55,5 +55,5 @@ it('the outbox over SQLite keeps them too, and serves a destination and a client
   await checkLaws(laws, { runs: runs(0.1), seed: 4 })
   const text = example('sqliteOutbox') + example('main').replace(/.*'.\/sqliteOutbox.ts'\n/, '')
   const fences = [{ file: 'main.ts', line: 1, language: 'ts', flags: [], text }]
-  expect(await checkExamples(fences, 30_000, { programs: true })).toEqual([[]])
+  expect(await checkExamples(fences, 120_000, { programs: true })).toEqual([[]])
 })

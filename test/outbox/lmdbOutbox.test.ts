@@ -65,7 +65,7 @@ it('lets a process exit while it writes', async () => {
     setTimeout(() => process.exit(3), process.argv[2])`
   for (const wait of ['0', '1', '2']) {
     const args = ['--input-type=module', '-e', script, newFolder(), wait]
-    const ended = promisify(execFile)(process.execPath, args, { timeout: 15_000, killSignal: 'SIGKILL' })
+    const ended = promisify(execFile)(process.execPath, args, { timeout: 60_000, killSignal: 'SIGKILL' })
     await expect(ended).rejects.toMatchObject({ code: 3 })
   }
 })

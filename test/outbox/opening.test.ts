@@ -3,29 +3,21 @@ import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { identity } from 'fp-ts/lib/function.js'
 import { Subject, of } from 'rxjs'
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { aroundEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createClient, storedMessages, type Message } from '../../src/client/index.ts'
 import { storedEvents } from '../../src/destination/index.ts'
 import type { Event } from '../../src/event/index.ts'
-import { deliver, systemClock, type Payload } from '../../src/index.ts'
+import { deliver, type Payload } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
+import { machineTime } from '../support/check.ts'
 
-/** Of the machine and of the relay. Not the timers of the process, which undici would lose. */
+/** Of the machine and of the relay. */
 let clock = virtualClock()
-// Parts that other files of this process left behind keep the machine's time.
-const own = new AsyncLocalStorage<boolean>()
-aroundEach(async (run) => {
-  clock = virtualClock()
-  const { ...machine } = systemClock
-  const here = () => (own.getStore() ? clock : machine)
-  vi.spyOn(systemClock, 'schedule').mockImplementation((...given) => here().schedule(...given))
-  vi.spyOn(systemClock, 'monotonic').mockImplementation(() => here().monotonic())
-  await own.run(true, run).finally(() => vi.restoreAllMocks())
-})
+beforeEach(() => void (clock = virtualClock()))
+machineTime(() => clock)
 
 /** How `opened` is answered: when, and whether it is open then. The last is repeated. */
 interface Try {

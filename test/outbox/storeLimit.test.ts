@@ -1,15 +1,15 @@
 /** TP3: a store that does not answer in time, for each call of it. */
 import * as fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Message } from '../../src/client/index.ts'
-import { systemClock, type Payload } from '../../src/index.ts'
+import type { Payload } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import type { Event } from '../../src/event/index.ts'
 import { storeLimit } from '../../src/outbox/storeLimit.ts'
 import { virtualClock } from '../../src/testing/index.ts'
 import { event, open as openClient } from '../client/virtual.ts'
 import { busy, open, track, yes } from '../destination/virtual.ts'
-import { forAllAsync } from '../support/check.ts'
+import { forAllAsync, machineTime } from '../support/check.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -22,14 +22,9 @@ it('storeLimit fails what is open when it is given up, and what comes afterwards
 })
 
 describe('a store that hangs', () => {
-  /** The machine's clock. Not the timers of the process, which undici would lose for the tests after this one. */
   let machine = virtualClock()
-  beforeEach(() => {
-    machine = virtualClock()
-    vi.spyOn(systemClock, 'schedule').mockImplementation(machine.schedule)
-    vi.spyOn(systemClock, 'monotonic').mockImplementation(machine.monotonic)
-  })
-  afterEach(() => vi.restoreAllMocks())
+  beforeEach(() => void (machine = virtualClock()))
+  machineTime(() => machine)
   const LIMIT = 30_000
 
   const over = (change: (outbox: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>) => {

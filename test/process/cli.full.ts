@@ -57,7 +57,7 @@ const PADDING = IS_LONG ? 300 : 3_000
 
 /** The heap that the command gets, in MiB: beyond it Node ends the process. */
 const HEAP = 80
-const PATIENCE = IS_LONG ? 1_800_000 : 120_000
+const PATIENCE = IS_LONG ? 1_800_000 : 300_000
 /** What the process may take in all, code and buffers included: the stated bound. */
 const RSS = 300
 const END = "data:text/javascript,process.on('exit',()=>console.error('took',process.resourceUsage().maxRSS))"

@@ -80,9 +80,9 @@ const judge = async (path, url) => {
   } catch (error) {
     return error.name === 'OutboxError' ? `refused ${error.reason}` : `threw ${String(error)}`
   }
-  const idle = await inTime(destination.idle(), 10_000)
+  const idle = await inTime(destination.idle(), 30_000)
   const { delivered, rejected, waiting } = destination.stats()
-  const closed = await inTime(destination.close({ timeout: 0 }), 10_000)
+  const closed = await inTime(destination.close({ timeout: 0 }), 30_000)
   const how = idle === LATE ? 'never idle' : closed === LATE ? 'never closed' : 'opened'
   return `${how} ${delivered + rejected} ended, ${waiting} wait`
 }

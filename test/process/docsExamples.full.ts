@@ -12,7 +12,7 @@ const programs = files.map((file): Fence => {
 
 describe('docs/examples', () => {
   // They run one after the other, each in a process of its own, so that no example sees what another one left.
-  const checked = checkExamples(programs, 30_000, { programs: true })
+  const checked = checkExamples(programs, 120_000, { programs: true })
 
   test('there are eleven, each shorter than 90 lines and listed in the README', () => {
     expect(files).toHaveLength(11)

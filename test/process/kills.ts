@@ -24,7 +24,7 @@ export const SIZE = {
 }
 
 /** Milliseconds for one test: generous, because no verdict depends on the speed of the machine. */
-export const LIMIT = Math.max(sized({ short: 60_000, full: 180_000, long: 900_000 }), SIZE.kills * 30_000)
+export const LIMIT = Math.max(sized({ short: 60_000, full: 600_000, long: 900_000 }), SIZE.kills * 30_000)
 export const PIPELINE = fileURLToPath(new URL('pipeline.js', import.meta.url))
 export type Said = Readonly<Record<string, unknown>>
 

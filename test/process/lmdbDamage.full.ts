@@ -9,7 +9,7 @@ import { sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('damageProcess.js', import.meta.url))
 const DAMAGES = sized({ short: 5, full: 50, long: 500 })
-const LIMIT_MS = 30_000
+const LIMIT_MS = 120_000
 
 /** What a process says of each damaged store from this one on, until it has done all, dies, or says nothing for too long. */
 const judge = async (folder: string, from: number): Promise<ReadonlyArray<string>> => {

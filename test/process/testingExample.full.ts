@@ -20,7 +20,7 @@ beforeAll(() => {
   const file = join(project, 'package.json')
   writeFileSync(file, readFileSync(file, 'utf8').replace('"headrace": "*"', `"headrace": "file:${tarball}"`))
   npm('install', '--no-audit', '--no-fund', '--loglevel', 'error')
-}, 300_000)
+})
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 

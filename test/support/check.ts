@@ -1,8 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { lastValueFrom, toArray, type Observable } from 'rxjs'
-import { it } from 'vitest'
+import { aroundEach, it, vi } from 'vitest'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
 
 export { holds, same, type Drawn } from '../../src/testing/laws/law.ts'
 
@@ -41,6 +43,21 @@ export const lawTable = <Make, World, Trace>(
     each: (make: Make): ReadonlyArray<Law> => names.map((id) => ({ id, property: property(make, [id]) })),
     all: (make: Make) => property(make, names),
   }
+}
+
+/**
+ * Puts a clock in place of the machine's, in each test. Not the timers of the process, which undici would lose.
+ * Parts that other files of this process left behind keep the machine's time.
+ */
+export const machineTime = (clockOf: () => Clock): void => {
+  const own = new AsyncLocalStorage<boolean>()
+  aroundEach(async (run) => {
+    const { ...machine } = systemClock
+    const here = () => (own.getStore() ? clockOf() : machine)
+    vi.spyOn(systemClock, 'schedule').mockImplementation((...given) => here().schedule(...given))
+    vi.spyOn(systemClock, 'monotonic').mockImplementation(() => here().monotonic())
+    await own.run(true, run).finally(() => vi.restoreAllMocks())
+  })
 }
 
 export const turns = async (count = 1): Promise<void> => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { WebSocket } from 'undici'
+import { onTestFinished } from 'vitest'
 
 export const chromium = spawnSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], {
   encoding: 'utf8',
@@ -20,6 +21,7 @@ export const openPage = async (url: string) => {
   const profile = `--user-data-dir=${folder}`
   const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0', profile]
   const browser = spawn(chromium, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  onTestFinished(() => void browser.kill())
   const host = await new Promise<string>((resolve) => {
     browser.stderr.on('data', (data: Buffer) => {
       const [, found] = /DevTools listening on ws:\/\/([\w.:]+)/.exec(data.toString()) ?? []
@@ -58,9 +60,8 @@ export const openPage = async (url: string) => {
         ignored ? [] : [`${role?.value ?? ''} ${name?.value ?? ''}`],
       ),
     close: async (): Promise<void> => {
-      const gone = once(browser, 'exit')
-      await Promise.race([call('Browser.close'), gone])
-      await gone
+      void call('Browser.close')
+      await once(browser, 'exit')
       rmSync(folder, { recursive: true, force: true, maxRetries: 9, retryDelay: 100 })
     },
   }

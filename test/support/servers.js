@@ -14,16 +14,14 @@ const folders = '$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV | tr "
 const found = (name) => say(`PATH=$PATH:/usr/sbin:${folders}; readlink -f "$(command -v ${name})"`)
 export const programs = { initdb: found('initdb'), pgbouncer: found('pgbouncer'), nats: found('nats-server') }
 
-/** A port below those that systems give to connections, so that nothing takes it while its server is dead. */
+let made = 0
+/** A port of this process, below those that systems give to connections: nothing takes it while its server is dead. */
 export const freePort = async () => {
-  const port = 20_000 + Math.floor(Math.random() * 10_000)
+  const port = 20_000 + ((process.pid * 16 + made++) % 10_000)
   const server = createServer().listen(port, '127.0.0.1')
-  const isFree = await Promise.race([
-    once(server, 'listening').then(() => true),
-    once(server, 'error').then(() => false),
-  ])
+  const answer = await once(server, 'listening').catch(() => undefined)
   server.close()
-  return isFree ? port : freePort()
+  return answer ? port : freePort()
 }
 
 const idOf = (flag) => Number(say(`id ${flag} postgres`))
@@ -81,8 +79,7 @@ const accepts = (port) =>
     socket.on('connect', () => socket.destroy())
   })
 
-let schemas = 0
-export const newSchema = () => `t${process.pid}_${++schemas}`
+export const newSchema = () => `t${process.pid}_${made++}`
 
 /** A PgBouncer before a server. A client has one of its connections while a transaction runs. */
 export const startPgbouncer = async (server, connections = 10) => {
