@@ -35,6 +35,9 @@ describe('functions of the host that throw', () => {
     expect(outcomes.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 5 }, () => 'Delivered'))
     expect(new Set(outcomes.map(({ item }) => item.id)).size).toBe(5)
     if (where !== undefined) expect(defects()).toContain(where)
+    client.track(event('abandoned'))
+    await client.close({ timeout: 0 })
+    await new Promise(setImmediate)
     expect(rejections).toEqual([])
   })
 

@@ -76,6 +76,14 @@ describe('closeRelay', () => {
     await clock.advance(60_000)
     expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
   })
+
+  it('starts nothing more while it waits for what runs', async () => {
+    const { clock, sink, close } = open({ verdict: busy, after: 9_000, rest: 60_000 })
+    close(10_000)
+    // The retry is due at 10,000, before the end of the wait.
+    await clock.advance(60_000)
+    expect(sink.calls).toHaveLength(1)
+  })
 })
 
 it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of its close', async (kind) => {

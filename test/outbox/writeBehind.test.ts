@@ -10,8 +10,11 @@ import { sharedStore } from '../support/sharedStore.ts'
 import { busy, event, many, open, turn, yes, type World } from '../client/virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */
-const durable = (over: (all: Outbox<Message>) => Partial<Outbox<Message>> = () => ({})): Outbox<Message> => {
-  const inner = memoryOutbox<Message>()
+const durable = (
+  over: (all: Outbox<Message>) => Partial<Outbox<Message>> = () => ({}),
+  maxCount = 10_000,
+): Outbox<Message> => {
+  const inner = memoryOutbox<Message>({ maxCount })
   return { ...inner, keeps: () => true, takeRemaining: () => [], ...over(inner) }
 }
 
@@ -86,6 +89,22 @@ describe('a client over an outbox of the host', () => {
     expect(after.client.stats()).toMatchObject({ accepted: 4, delivered: 4, waiting: 0 })
     const [sent] = after.sink.calls.map(({ item }) => bodyOf(item, 0))
     expect(sent).toMatch(/^\{"batch":\[\{.*"messageId":"a".*\}\],"sentAt":"1970-01-01T00:00:00.000Z"\}$/)
+  })
+
+  it('delivers what another process adds to their store, and flushes it', async () => {
+    const [a, b] = ['a', 'b'].map((id) => storedMessages.fromText(`{"type":"page","messageId":"${id}"}`))
+    let other = memoryOutbox<Message>()
+    const world = open((clock) => {
+      const store = sharedStore<Message>(clock)
+      other = store.open().outbox
+      return { outbox: store.open().outbox, flushAfter: 1_000 }
+    })
+    for (const message of [a, b]) {
+      await other.enqueue([message as Message])
+      await world.clock.advance(1_000)
+      void world.client.flush()
+    }
+    expect(world.requests()).toEqual(['1000 a', '1000 b'])
   })
 
   it('answers Full at the bounds of the outbox; one in memory persists nothing', async () => {
@@ -167,6 +186,22 @@ it('persisted is false without a durable outbox, at its timeout, and at the clos
   const closing = client.close({ timeout: 0 })
   await clock.advance(100)
   expect([(await closing).abandoned.map(({ id }) => id), await closed]).toEqual([['a'], false])
+})
+
+it('a close ends the waits for room and for the end, though a full durable outbox keeps its message', async () => {
+  const waits: Array<Promise<unknown>> = []
+  const outbox = durable(undefined, 1)
+  const { client, clock } = open({ outbox, waitUntil: (ended) => waits.push(ended) }, () => ({
+    verdict: busy,
+  }))
+  client.track(event('a'))
+  let over = 0
+  for (const wait of [client.ready(), ...waits]) void wait.then(() => over++)
+  await clock.run(client.flush({ timeout: 0 }))
+  expect([over, client.stats().waiting]).toEqual([0, 1])
+  expect(await client.close({ timeout: 0 })).toMatchObject({ abandoned: [], totals: { waiting: 1 } })
+  await clock.settle()
+  expect(over).toBe(2)
 })
 
 it('every entry that the store does not keep ends as Abandoned at a close, in flight or not', async () => {
