@@ -26,9 +26,9 @@ describe('closeRelay', () => {
       ended: () => undefined,
     })
     void work.offer('a')
-    const close = (timeout: number): { result: unknown; at: number } => {
+    const close = (timeout: number, isExit = false): { result: unknown; at: number } => {
       const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
-      const closed = closeRelay(work, timeout, 5_000, () => undefined)
+      const closed = closeRelay(work, timeout, 5_000, () => undefined, isExit)
       void closed.then((result) => Object.assign(seen, { result, at: clock.monotonic() }))
       return seen
     }
@@ -75,6 +75,14 @@ describe('closeRelay', () => {
     const seen = close(30_000)
     await clock.advance(60_000)
     expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
+  })
+
+  it('waits for nothing that runs at the exit of the program', async () => {
+    const { clock, close } = open({})
+    await clock.settle()
+    const seen = close(0, true)
+    await clock.advance(0)
+    expect(seen).toMatchObject({ at: 0, result: { abandoned: ['a'] } })
   })
 
   it('starts nothing more while it waits for what runs', async () => {

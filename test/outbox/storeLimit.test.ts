@@ -132,6 +132,9 @@ describe('a store that hangs', () => {
     client.track(event('a'))
     const flushed = client.flush()
     await machine.advance(0)
+    const { bytes } = client.stats()
+    await clock.advance(2_000)
+    expect(client.stats()).toMatchObject({ attempts: 2, bytes })
     await clock.run(client.close({ timeout: 0 }))
     await flushed
     expect(ended()).toEqual(['Abandoned a'])

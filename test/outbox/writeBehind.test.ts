@@ -131,8 +131,10 @@ describe('while the store fails', () => {
     const world = open({ outbox: failing(() => true), size: 2, maxCount: 4 })
     expect(track(world, 'a', 'b', 'c', 'd', 'e').map(isRight)).toEqual([true, true, true, true, false])
     await world.clock.settle()
-    expect(world.requests()).toEqual(['0 a,b', '0 c,d'])
-    expect(world.ended()).toEqual(['a', 'b', 'c', 'd'].map((id) => `Delivered ${id}`))
+    track(world, 'f', 'g')
+    await world.clock.settle()
+    expect(world.requests()).toEqual(['0 a,b', '0 c,d', '0 f,g'])
+    expect(world.ended()).toEqual(['a', 'b', 'c', 'd', 'f', 'g'].map((id) => `Delivered ${id}`))
     expect(world.defects()).toEqual(['outbox'])
     expect(world.client.stats()).toMatchObject({ notPersisted: 0, bytes: 0 })
     await world.client.close()
@@ -204,23 +206,42 @@ it('a close ends the waits for room and for the end, though a full durable outbo
   expect(over).toBe(2)
 })
 
+it('a message that the store has in spite of an error ends once at a close', async () => {
+  const outbox = memoryOutbox<Message>()
+  const enqueue = (items: ReadonlyArray<Message>) => {
+    void outbox.enqueue(items)
+    throw new Error('planted')
+  }
+  const world = open({ outbox: { ...outbox, enqueue } })
+  track(world, 'a')
+  await turn()
+  await world.client.close({ timeout: 0 })
+  expect(world.ended()).toEqual(['Abandoned a'])
+})
+
 it('every entry that the store does not keep ends as Abandoned at a close, in flight or not', async () => {
   let isFailing = false
   const outbox = failing(() => isFailing)
-  // Two requests hang: one with stored messages, one with messages that are in memory.
-  const world = open({ outbox, size: 2, concurrency: 2, timeout: 1_000_000 }, () => ({}))
+  // Two requests hang: one with stored messages, one with messages that are in memory. A third one fails.
+  const world = open({ outbox, size: 2, concurrency: 3, timeout: 1_000_000 }, (_, __, at) =>
+    at === 2 ? { verdict: busy } : {},
+  )
   track(world, 'kept 1', 'kept 2')
   await world.clock.settle()
   isFailing = true
-  track(world, 'cut 1', 'cut 2', 'waits 1', 'waits 2', 'waits 3')
+  track(world, 'cut 1', 'cut 2', 'fails 1', 'fails 2', 'waits')
   await world.clock.settle()
-  expect(world.requests()).toEqual(['0 kept 1,kept 2', '0 cut 1,cut 2'])
+  expect(world.requests()).toEqual(['0 kept 1,kept 2', '0 cut 1,cut 2', '0 fails 1,fails 2'])
+  const persisted = world.client.persisted()
   const closing = world.client.close({ timeout: 0 })
   await world.clock.advance(1_000_000)
-  const { totals, abandoned } = await closing
-  expect(abandoned.map(({ id }) => id)).toEqual(['cut 1', 'cut 2', 'waits 1', 'waits 2', 'waits 3'])
+  const { abandoned } = await closing
+  expect(abandoned.map(({ id }) => id)).toEqual(['cut 1', 'cut 2', 'waits', 'fails 1', 'fails 2'])
   expect(world.ended()).toEqual(abandoned.map(({ id }) => `Abandoned ${id}`))
-  expect(totals).toMatchObject({ accepted: 7, abandoned: 5, waiting: 2 })
+  expect(await persisted).toBe(false)
+  const { bytes } = outbox.stats()
+  const left = { accepted: 7, abandoned: 5, waiting: 2, notPersisted: 0, bytes }
+  expect(world.client.stats()).toMatchObject(left)
   expect(world.clock.pending()).toBe(0)
 })
 
