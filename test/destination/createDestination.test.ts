@@ -154,18 +154,6 @@ describe('ready', () => {
     expect(tries).toBe(2)
   })
 
-  it('ends its wait when the store fails to take the event that filled it', async () => {
-    const { clock, destination } = open([() => ({ verdict: yes })], (clock) => {
-      const fails = () => new Promise<never>((_, fail) => clock.schedule(5, () => fail(new Error('down'))))
-      return { outbox: { ...memoryOutbox<Payload<Event>>({ maxCount: 1 }), enqueue: fails } }
-    })
-    const sent = destination.send(track('m1'))
-    let isReady = false
-    void destination.ready().then(() => (isReady = true))
-    await clock.advance(5)
-    expect([await sent, isReady]).toMatchObject([{ left: { _tag: 'NotStored' } }, true])
-  })
-
   it('refuses an event that can never fit as TooLarge, for which there is nothing to wait', async () => {
     const destination = webhookDestination(nowhere, { maxBytes: 1, logger: false })
     expect(await destination.send(track('m1'))).toMatchObject({ left: { _tag: 'TooLarge', limit: 1 } })

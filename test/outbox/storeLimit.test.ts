@@ -32,20 +32,22 @@ describe('a store that hangs', () => {
   afterEach(() => vi.restoreAllMocks())
   const LIMIT = 30_000
 
-  const over = (change: (outbox: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>) => {
-    const memory = memoryOutbox<Payload<Event>>()
+  const over = (change: (all: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>, maxCount = 10) => {
+    const memory = memoryOutbox<Payload<Event>>({ maxCount })
     return open([() => ({ verdict: yes })], { outbox: { ...memory, ...change(memory) } })
   }
 
   it('answers NotStored when enqueue does not answer, with a Defect', async () => {
-    const { destination, defects, clock } = over(() => ({ enqueue: never }))
+    const { destination, defects, clock } = over(() => ({ enqueue: never }), 1)
     const answer = destination.send(track('a'))
+    let isReady = false
+    void destination.ready().then(() => (isReady = true))
     await machine.advance(LIMIT - 1)
-    expect(defects()).toEqual([])
+    expect([defects(), isReady]).toEqual([[], false])
     await machine.advance(1)
     const detail = 'the store did not answer within 30000 ms'
     expect(await answer).toMatchObject({ left: { _tag: 'NotStored', detail } })
-    expect(defects()).toEqual(['outbox'])
+    expect([defects(), isReady]).toEqual([['outbox'], true])
     expect(destination.stats()).toMatchObject({ accepted: 0, refused: 1, waiting: 0 })
     expect(await destination.idle()).toMatchObject({ waiting: 0 })
     await clock.run(destination.close())
