@@ -71,23 +71,28 @@ describe('a store that hangs', () => {
     },
   )
 
-  it('starts the entries of a lease that answers late, each once', async () => {
-    let answer = (): void => undefined
-    let leases = 0
-    const { destination, ended, clock, defects } = over(({ lease }) => ({
-      lease: (now, limits) =>
-        ++leases > 1 ? [] : new Promise((resolve) => (answer = () => resolve(lease(now, limits)))),
-    }))
-    await destination.send(track('a'))
-    await machine.advance(LIMIT)
-    expect([defects(), ended()]).toEqual([['outbox'], []])
-    answer()
-    await clock.advance(0)
-    expect(ended()).toEqual(['Delivered a'])
-    await clock.advance(10_000)
-    expect(ended()).toEqual(['Delivered a'])
-    await clock.run(destination.close())
-  })
+  it.each(['lease', 'enqueue'] as const)(
+    'starts what a late answer of %s brings, each once',
+    async (call) => {
+      let answer = (): void => undefined
+      let calls = 0
+      const { destination, ended, clock, defects } = over((memory) => ({
+        [call]: (...given: ReadonlyArray<never>) => {
+          const ask = memory[call] as (...same: ReadonlyArray<never>) => unknown
+          return ++calls > 1 ? [] : new Promise((resolve) => (answer = () => resolve(ask(...given))))
+        },
+      }))
+      void destination.send(track('a'))
+      await machine.advance(LIMIT)
+      expect([defects(), ended()]).toEqual([['outbox'], []])
+      answer()
+      await clock.advance(0)
+      expect(ended()).toEqual(['Delivered a'])
+      await clock.advance(10_000)
+      expect(ended()).toEqual(['Delivered a'])
+      await clock.run(destination.close())
+    },
+  )
 
   // Entries are leased before their enqueue is answered. It may fail although the item is stored.
   const lateAnswers = fc.array(fc.record({ after: fc.nat(30), fails: fc.boolean() }), {
