@@ -24,12 +24,15 @@ describe('functions of the host that throw', () => {
     ['waitUntil that rejects', { waitUntil: anything(rejects) }, 'waitUntil'],
     ['logger', { logger: failing }, undefined],
     ['logger that rejects', { logger: anything({ ...failing, warn: rejects }) }, undefined],
+    ['onEvent', { onEvent: fail }, undefined],
+    ['onEvent that rejects', { onEvent: anything(rejects) }, undefined],
   ])('%s', async (_, options, where) => {
     const rejections = watchRejections()
     const { client, clock, outcomes, defects } = open({ size: 2, ...options }, (_batch, number) => ({
       verdict: number < 2 ? busy : yes,
     }))
     for (let n = 0; n < 5; n++) expect(isRight(client.track({ userId: 'u', event: 'e' }))).toBe(true)
+    expect(isLeft(client.track(anything(7)))).toBe(true)
     void client.flush()
     await clock.advance(10_000)
     expect(outcomes.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 5 }, () => 'Delivered'))
@@ -45,17 +48,6 @@ describe('functions of the host that throw', () => {
     const { client } = open({ newId })
     expect(client.track({ userId: 'u', event: 'e' })).toMatchObject({ left: { _tag: 'Invalid' } })
     expect(isRight(client.track(event('a')))).toBe(true)
-  })
-
-  it('tell', async () => {
-    const rejections = watchRejections()
-    for (const onEvent of [fail, anything(rejects)]) {
-      const { client, ended } = open({ size: 1, onEvent })
-      expect([isRight(client.track(event('a'))), isLeft(client.track(anything(7)))]).toEqual([true, true])
-      await client.flush()
-      expect(ended()).toEqual(['Delivered a'])
-    }
-    expect(rejections).toEqual([])
   })
 })
 

@@ -63,13 +63,6 @@ describe('close', () => {
     expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(1)
   })
 
-  it('counts the attempt that it cuts', async () => {
-    const { client, clock } = open({ size: 1 }, () => ({ after: 60_000, verdict: yes }))
-    client.track(event('a'))
-    await clock.run(client.close({ timeout: 1_000 }))
-    expect(client.stats()).toMatchObject({ batches: 1, attempts: 1, requests: 1 })
-  })
-
   it('closes only a sink of its own, and completes outcomes$', async () => {
     const { client, sink } = open()
     let isComplete = false

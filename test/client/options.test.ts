@@ -39,7 +39,6 @@ describe('the options of a client', () => {
     ['an outbox without dropOldest', { outbox: memoryOutbox(), overflow: 'dropOldest' }, ['overflow']],
     ['no object', 5, ['']],
     ['integrations of nothing', { integrations: '', context: 0 }, ['integrations', 'context']],
-    ['a context that is none', { context: false }, ['context']],
     [
       'things whose members are no functions',
       {

@@ -127,6 +127,7 @@ test.each<readonly [string, () => unknown]>([
   ['encode with a format', () => untyped(encode)({ toBytes: String, contentType: 'a/b', ...nonsense })],
   ['enrich', () => untyped(enrich)(async () => 1, nonsense)],
   ['deliver', () => untyped(deliver)(some, nonsense)],
+  ['batch of deliver', () => untyped(deliver)(some, { batch: nonsense })],
   ['memoryOutbox', () => untyped(memoryOutbox)(nonsense)],
   ['pull', () => untyped(pull)([], lift(), nonsense)],
   ['push', () => untyped(push)(nonsense)],
@@ -149,7 +150,7 @@ test.each<readonly [string, () => unknown]>([
   ['createClient', () => untyped(createClient)('key', nonsense)],
   ['createCollector', () => untyped(createCollector)(nonsense)],
 ])('an unknown option is a fault in every function that takes options: %s', (_, make) =>
-  expect(make).toThrow(/unknown option "(nonsense|toBytes)"/),
+  expect(make).toThrow(/unknown option "(nonsense|batch\.nonsense|toBytes)"/),
 )
 
 test.each<readonly [string, (n: number) => unknown, ReadonlyArray<number>]>([

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { storedMessages, type Message } from '../../src/client/message.ts'
 import { retryable, bodyOf } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
-import { exponential } from '../../src/policy/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 import { busy, event, many, open, turn, yes, type World } from '../client/virtual.ts'
@@ -29,7 +28,6 @@ const failing = (isFailing: () => boolean, stored?: (items: ReadonlyArray<Messag
   }))
 
 const track = ({ client }: World, ...ids: ReadonlyArray<string>) => ids.map((id) => client.track(event(id)))
-const never = (): Promise<never> => new Promise(() => undefined)
 
 describe('a client over an outbox of the host', () => {
   it('H7: logs and rejects what is no message, and sends the rest', async () => {
@@ -233,7 +231,8 @@ it('every entry that the store does not keep ends as Abandoned at a close, in fl
   expect(await persisted).toBe(false)
   const { bytes } = outbox.stats()
   const left = { accepted: 7, abandoned: 5, waiting: 2, notPersisted: 0, bytes }
-  expect(world.client.stats()).toMatchObject(left)
+  // A cut attempt counts.
+  expect(world.client.stats()).toMatchObject({ ...left, batches: 3, attempts: 3, requests: 3 })
   expect(world.clock.pending()).toBe(0)
 })
 
@@ -256,13 +255,4 @@ it('a Retry-After stops leasing: what waits is neither leased nor put back until
   track(world, 'a', 'b', 'c', 'd', 'e', 'f')
   await world.clock.advance(9_999)
   expect([calls, world.requests()]).toEqual([['lease', 'nack 2'], ['0 a,b']])
-})
-
-it('a batch that fails draws one random number', async () => {
-  let drawn = 0
-  const random = (): number => ++drawn / 10
-  const world = open({ size: 3, random, retry: exponential() }, () => ({ verdict: busy }))
-  track(world, 'a', 'b', 'c')
-  await turn()
-  expect([world.requests(), drawn]).toEqual([['0 a,b,c'], 1])
 })
