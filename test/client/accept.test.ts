@@ -98,10 +98,18 @@ it.each(['dropOldest', 'dropNewest'] as const)(
   },
 )
 
-it('ready waits for nothing after Full of an outbox that is empty', async () => {
+it('ready waits until a message has left, after Full for its bytes, and for nothing if it is empty', async () => {
   const { client } = open({ outbox: memoryOutbox<Message>({ maxBytes: 1 }) })
   expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Full', bound: 'bytes' } })
   await client.ready()
+  const world = open({ maxMessageBytes: 200, maxBytes: 660, size: 1 }, () => ({ verdict: yes, after: 10 }))
+  expect(await offer(world, 'a', 'b')).toEqual(['Accepted', 'Full'])
+  let isReady = false
+  void world.client.ready().then(() => (isReady = true))
+  await world.clock.advance(9)
+  expect(isReady).toBe(false)
+  await world.clock.advance(1)
+  expect([isReady, await offer(world, 'b')]).toEqual([true, ['Accepted']])
 })
 
 it('lets one caller in for each place, in their order', async () => {
