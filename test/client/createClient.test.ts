@@ -63,7 +63,9 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
     client.track({ ...event(id), properties: { secret: 'in here' } })
     await Promise.resolve()
   }
-  expect(refusals).toEqual(['Invalid', 'Full', 'Full'])
+  expect(client.track(event('d'))).toMatchObject({ left: { bound: 'count', limit: 1, input: event('d') } })
+  expect(refusals).toEqual(['Invalid', 'Full', 'Full', 'Full'])
+  expect(client.stats()).toMatchObject({ accepted: 1, refusedBy: { Full: 3 }, waiting: 1 })
   await clock.advance(5_000)
   expect(lines).toEqual([
     expect.stringContaining('headrace: not accepted: '),

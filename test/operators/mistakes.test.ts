@@ -50,7 +50,6 @@ describe('deliver refuses when the pipeline is put together', () => {
 
   test.each<[string, object, RegExp]>([
     ['retry: 5', { retry: 5 }, /retry must be a policy of headrace\/policy, such as exponential\(\)/],
-    ['an unknown option', { retires: 3 }, /unknown option "retires"/],
     ['a stop that is none', { stop: 1 }, /stop must be an Observable/],
     ['an outbox that is none', { outbox: {} }, /outbox must be an Outbox/],
   ])('%s', (_, options, message) => expect(() => untyped(deliver)(memory(), options)).toThrow(message))

@@ -62,21 +62,19 @@ describe('closeRelay', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('waits for nothing that runs at the exit of the program', async () => {
-    const { clock, close } = open({})
-    await clock.settle()
-    const seen = close(0, true)
-    await clock.advance(0)
-    expect(seen).toMatchObject({ at: 0, result: { abandoned: ['a'] } })
-  })
-
-  it('starts nothing more while it waits for what runs', async () => {
-    const { clock, sink, close } = open({ verdict: busy, after: 9_000, rest: 60_000 })
-    close(10_000)
-    // The retry is due at 10,000, before the end of the wait.
-    await clock.advance(60_000)
-    expect(sink.calls).toHaveLength(1)
-  })
+  it.each([
+    [false, 10_500],
+    [true, 9_500],
+  ])(
+    'starts nothing more while it waits for what runs; at the exit (%s) it waits until %d',
+    async (isExit, at) => {
+      const { clock, sink, close } = open({ verdict: busy, after: 9_000, rest: 60_000 })
+      const seen = close(10_000, isExit)
+      // The retry is due at 10,000.
+      await clock.advance(60_000)
+      expect([seen.at, sink.calls.length]).toEqual([at, 1])
+    },
+  )
 })
 
 it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of its close', async (kind) => {
