@@ -66,6 +66,10 @@ it('waitUntil receives a promise for each accepted call, which resolves when all
   expect([done, world.requests()]).toEqual([false, ['5000 a,b']])
   await world.clock.advance(1)
   expect(done).toBe(true)
+  world.client.track(event('c'))
+  void given[2]?.then(() => (done = false))
+  await turn()
+  expect(done).toBe(true)
 })
 
 it.each(['dropOldest', 'dropNewest'] as const)(
@@ -118,8 +122,13 @@ it('lets one caller in for each place, in their order', async () => {
 })
 
 describe('a queue that is smaller than a batch', () => {
-  it.each([5_000, Infinity])('sends when it is full, before the time: flushAfter %d', async (flushAfter) => {
-    const world = open({ maxCount: 10, flushAfter }, () => ({ verdict: yes, after: 2 }))
+  it.each<ClientOptions>([
+    { maxCount: 10 },
+    { maxCount: 10, flushAfter: Infinity },
+    // Without room for a message of 200 bytes.
+    { maxBytes: 4_600, maxMessageBytes: 200, flushAfter: Infinity },
+  ])('sends when it is full, before the time: %j', async (options) => {
+    const world = open(options, () => ({ verdict: yes, after: 2 }))
     const produce = async (): Promise<number> => {
       for (const id of many(50)) {
         await world.client.ready()

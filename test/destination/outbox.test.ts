@@ -97,8 +97,10 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
   const onEvent = (event: LogEvent): void => {
     if (event._tag === 'Corrupt' || event._tag === 'Defect') log.push(logLine(event))
   }
-  const destination = webhookDestination(nowhere, { outbox: { path }, logger: false, onEvent })
+  const destination = webhookDestination(nowhere, { outbox: { path, maxCount: 1 }, logger: false, onEvent })
+  const ready = destination.ready()
   expect(await destination.idle()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
+  await ready
   expect(log).toEqual(['the stored record 1 cannot be read; it is a dead letter now'])
   await destination.close()
 })

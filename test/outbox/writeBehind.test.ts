@@ -92,17 +92,18 @@ describe('a client over an outbox of the host', () => {
   it('delivers what another process adds to their store, and flushes it', async () => {
     const [a, b] = ['a', 'b'].map((id) => storedMessages.fromText(`{"type":"page","messageId":"${id}"}`))
     let other = memoryOutbox<Message>()
-    const world = open((clock) => {
+    const options = (clock: VirtualClock) => {
       const store = sharedStore<Message>(clock)
       other = store.open().outbox
       return { outbox: store.open().outbox, flushAfter: 1_000 }
-    })
-    for (const message of [a, b]) {
-      await other.enqueue([message as Message])
-      await world.clock.advance(1_000)
-      void world.client.flush()
     }
-    expect(world.requests()).toEqual(['1000 a', '1000 b'])
+    const { client, clock, ended } = open(options, () => ({ verdict: yes, after: 10 }))
+    await other.enqueue([a as Message])
+    await clock.advance(1_010)
+    expect(ended()).toEqual(['Delivered a'])
+    await other.enqueue([b as Message])
+    await clock.run(client.flush())
+    expect(ended()).toEqual(['Delivered a', 'Delivered b'])
   })
 
   it('answers Full at the bounds of the outbox; one in memory persists nothing', async () => {
