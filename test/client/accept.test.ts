@@ -142,12 +142,6 @@ describe('a queue that is smaller than a batch', () => {
     )
   })
 
-  it('drops nothing of what an endpoint would take', async () => {
-    const world = open({ maxCount: 10, overflow: 'dropOldest' })
-    await offer(world, ...many(100))
-    expect(world.client.stats()).toMatchObject({ delivered: 100, dropped: 0 })
-  })
-
   it('closes no batch early while one is on its way', async () => {
     const world = open({ maxCount: 10, size: 8 }, () => ({}))
     await offer(world, ...many(11))

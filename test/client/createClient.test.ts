@@ -24,6 +24,7 @@ describe('functions of the host that throw', () => {
     ['waitUntil that rejects', { waitUntil: anything(rejects) }, 'waitUntil'],
     ['logger', { logger: failing }, undefined],
     ['logger that rejects', { logger: anything({ ...failing, warn: rejects }) }, undefined],
+    ['random', { random: fail }, 'random'],
     ['onEvent', { onEvent: fail }, undefined],
     ['onEvent that rejects', { onEvent: anything(rejects) }, undefined],
   ])('%s', async (_, options, where) => {

@@ -153,22 +153,15 @@ describe('ready', () => {
   })
 })
 
-it('a dead letter has the time of the clock', async () => {
-  const { clock, destination } = open([() => ({ verdict: gone })])
-  await clock.advance(5)
-  await destination.send(track('m1'))
-  await clock.settle()
-  expect(await destination.dead.list()).toMatchObject([{ at: clock.now() }])
-  expect(destination.stats().dead).toBe(1)
-})
-
-it('an attempt that outlives its deadline is reported with the time', async () => {
-  const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
+it('an attempt that outlives its deadline is reported with the time, and its dead letter is dated', async () => {
+  const { clock, destination, told } = open([() => ({ verdict: gone, after: 1_500 })], {
     retry: both(exponential(), deadline(1_000)),
   })
   await destination.send(track('m1'))
   await clock.advance(1_500)
   expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
+  expect(await destination.dead.list()).toMatchObject([{ at: clock.now() }])
+  expect(destination.stats().dead).toBe(1)
 })
 
 it('send answers NotStored if newId throws: nothing is wrong with the call', async () => {

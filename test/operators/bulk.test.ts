@@ -90,18 +90,19 @@ describe('deliver with a batch', () => {
     expect(events.some(({ _tag }) => _tag === 'Defect')).toBe(false)
   })
 
-  it('holds back only the item of a PartlyFailed whose receiver asked for a pause', () => {
+  it('holds back only the item of a PartlyFailed whose receiver asked for a pause, and new items behind it', () => {
     const notBefore = virtualClock().now() + 30_000
     const limited = left(retryable('status', { status: 429, notBefore }))
     // The batch draws one random number.
     let drawn = 0
-    const how = { retry: both(exponential(), respectRetryAfter), random: () => drawn++ / 10 }
-    const { clock, give, sent } = play(how, (items, number) =>
-      number === 1 ? left(partlyFailed(items.map((id) => (id === 'l' ? limited : busy)))) : yes,
-    )
-    give('a', 'l', 'b')
-    clock.tick(60_000)
-    expect([sent(), drawn]).toEqual([['0 a,l,b', '1010 a,b', '30000 l'], 1])
+    const how = { retry: both(exponential(), respectRetryAfter), random: () => drawn++, maxInFlight: 3 }
+    const { clock, give, sent } = play(how, (items, number) => {
+      if (items.includes('a') && number === 2) return busy
+      return number === 1 ? left(partlyFailed(items.map((id) => (id === 'l' ? limited : busy)))) : yes
+    })
+    give('a', 'l', 'b', 'c')
+    clock.tick(30_000)
+    expect([sent(), drawn]).toEqual([['0 a,l,b', '1010 a,b', '3020 a,b', '30000 l'], 2])
   })
 
   it('reports a PartlyFailed of another length, and retries all', () => {

@@ -89,7 +89,7 @@ describe('a client over an outbox of the host', () => {
     expect(sent).toMatch(/^\{"batch":\[\{.*"messageId":"a".*\}\],"sentAt":"1970-01-01T00:00:00.000Z"\}$/)
   })
 
-  it('delivers what another process adds to their store, and flushes it', async () => {
+  it('delivers what another process adds to their store, past its retries, and flushes both', async () => {
     const [a, b] = ['a', 'b'].map((id) => storedMessages.fromText(`{"type":"page","messageId":"${id}"}`))
     let other = memoryOutbox<Message>()
     const options = (clock: VirtualClock) => {
@@ -99,11 +99,13 @@ describe('a client over an outbox of the host', () => {
     }
     const { client, clock, ended } = open(options, () => ({ verdict: yes, after: 10 }))
     await other.enqueue([a as Message])
-    await clock.advance(1_010)
-    expect(ended()).toEqual(['Delivered a'])
+    const leased = await other.lease(0, { count: 1, retries: 0 })
+    await other.nack(leased.map((entry) => ({ entry, due: clock.now() + 60_000 })))
     await other.enqueue([b as Message])
+    await clock.advance(1_010)
+    expect(ended()).toEqual(['Delivered b'])
     await clock.run(client.flush())
-    expect(ended()).toEqual(['Delivered a', 'Delivered b'])
+    expect(ended()).toEqual(['Delivered b', 'Delivered a'])
   })
 
   it('answers Full at the bounds of the outbox; one in memory persists nothing', async () => {
