@@ -54,7 +54,7 @@ const light: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where the code stands. Beside what outboxes of servers were granted, 19,200 lines of code and 31,500 of tests are wanted. */
-const budget = { files: 218, lines: 32520, code: 23800, test: 34200, file: 400, names: 28 }
+const budget = { files: 218, lines: 32520, code: 23800, test: 34225, file: 400, names: 28 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(

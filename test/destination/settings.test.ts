@@ -68,7 +68,6 @@ describe('decodeSettings', () => {
     ],
     ['only holes', { webhooks: new Array(2) }, ['webhooks[0]', 'webhooks[1]']],
     ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
-    ['a misspelt entry', { webhooks: [{ url, header: {} }] }, ['webhooks[0].header']],
     ['a shared secret that is undefined', { sharedSecret: undefined, webhooks: [{ url }] }, ['sharedSecret']],
     ['a secret that is undefined', { webhooks: [{ url, secret: undefined }] }, ['webhooks[0].secret']],
     ['tls that is undefined', { webhooks: [{ url, tls: undefined }] }, ['webhooks[0].tls']],
