@@ -30,7 +30,6 @@ describe('the options of a client', () => {
       },
       ['overflow', 'retry', 'enabled', 'outbox', 'sink', 'logger', 'drainOnExit', 'clock'],
     ],
-    ['a misspelt option', { flushat: 5 }, ['flushat']],
     [
       'defaults that no event could have',
       { context: { device: 'x', n: NaN }, integrations: { All: 'no' } },

@@ -67,7 +67,6 @@ describe('decodeSettings', () => {
       ['webhooks[0].headers.Webhook-Id', 'webhooks[0].headers.webhook-signature'],
     ],
     ['only holes', { webhooks: new Array(2) }, ['webhooks[0]', 'webhooks[1]']],
-    ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
     ['a shared secret that is undefined', { sharedSecret: undefined, webhooks: [{ url }] }, ['sharedSecret']],
     ['a secret that is undefined', { webhooks: [{ url, secret: undefined }] }, ['webhooks[0].secret']],
     ['tls that is undefined', { webhooks: [{ url, tls: undefined }] }, ['webhooks[0].tls']],

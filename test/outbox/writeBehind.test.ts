@@ -79,8 +79,10 @@ describe('a client over an outbox of the host', () => {
     const { totals, abandoned } = await before.client.close({ timeout: 0 })
     expect([abandoned, before.ended(), before.clock.pending()]).toEqual([[], [], 0])
     expect(totals).toMatchObject({ accepted: 3, waiting: 3 })
-    const after = open((clock) => ({ outbox: stored(clock, text()), size: 1 }))
-    expect(after.client.stats()).toMatchObject({ accepted: 3, waiting: 3 })
+    const waits: Array<Promise<unknown>> = []
+    const waitUntil = (ended: Promise<unknown>) => waits.push(ended)
+    const after = open((clock) => ({ outbox: stored(clock, text()), size: 1, waitUntil }))
+    expect([after.client.stats(), waits.length]).toMatchObject([{ accepted: 3, waiting: 3 }, 1])
     track(after, 'd')
     await after.clock.advance(60_000)
     expect(after.requests()).toEqual(['1000 a', '1000 b', '1000 c', '1000 d'])
