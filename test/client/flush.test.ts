@@ -4,6 +4,7 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { anything, busy, event, open, turn, yes } from './virtual.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/index.ts'
+import type { VirtualClock } from '../../src/testing/index.ts'
 import { describe, expect, it } from 'vitest'
 
 it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -41,14 +42,21 @@ it.each([0, 3])('waits for dead letters that were redriven, told after %d ms', a
   expect([isOver, client.stats()]).toMatchObject([true, { delivered: 1, dead: 0 }])
 })
 
-it('delivers what the host redrives in its outbox', async () => {
+it('sends what is still being stored, and later what the host redrives in its outbox', async () => {
   const outbox = memoryOutbox<Message>()
-  const verdictOf = (at: number) => (at === 0 ? left(refused('status')) : yes)
-  const { client, clock } = open({ size: 1, outbox }, (_, __, at) => ({ verdict: verdictOf(at) }))
+  const { enqueue } = outbox
+  const options = (clock: VirtualClock) => {
+    const slow: typeof enqueue = (items) =>
+      new Promise((done) => void clock.schedule(5, () => done(enqueue(items))))
+    return { outbox: Object.assign(outbox, { enqueue: slow }) }
+  }
+  const answer = (_: unknown, __: number, at: number) => ({ verdict: at === 0 ? left(refused('no')) : yes })
+  const { client, clock, requests } = open(options, answer)
   client.track(event('a'))
-  await clock.advance(1)
+  await clock.run(client.flush())
   await outbox.dead.redrive(() => true)
-  await clock.advance(1)
+  await clock.advance(5_000)
+  expect(requests()).toEqual(['5 a', '5005 a'])
   expect(client.stats()).toMatchObject({ rejected: 1, delivered: 1 })
 })
 

@@ -108,6 +108,7 @@ describe('close', () => {
     void destination.idle().then(() => waited.push('rest'))
     await clock.advance(0)
     expect(waited).toEqual([])
+    expect(await destination.send(track('m2'))).toMatchObject({ left: { _tag: 'Full' } })
     const closing = destination.close()
     expect(await destination.send(track('m2'))).toMatchObject({ left: { _tag: 'Closed' } })
     await clock.advance(0)

@@ -93,16 +93,15 @@ describe('deliver with a batch', () => {
   it('holds back only the item of a PartlyFailed whose receiver asked for a pause, and new items behind it', () => {
     const notBefore = virtualClock().now() + 30_000
     const limited = left(retryable('status', { status: 429, notBefore }))
-    // The batch draws one random number.
-    let drawn = 0
-    const how = { retry: both(exponential(), respectRetryAfter), random: () => drawn++, maxInFlight: 3 }
+    let draws = 0
+    const how = { retry: both(exponential(), respectRetryAfter), random: () => draws++, maxInFlight: 3 }
     const { clock, give, sent } = play(how, (items, number) => {
       if (items.includes('a') && number === 2) return busy
       return number === 1 ? left(partlyFailed(items.map((id) => (id === 'l' ? limited : busy)))) : yes
     })
     give('a', 'l', 'b', 'c')
     clock.tick(30_000)
-    expect([sent(), drawn]).toEqual([['0 a,l,b', '1010 a,b', '3020 a,b', '30000 l'], 2])
+    expect([sent(), draws]).toEqual([['0 a,l,b', '1010 a,b', '3020 a,b', '30000 l'], 2])
   })
 
   it('reports a PartlyFailed of another length, and retries all', () => {

@@ -43,7 +43,7 @@ describe('a store that hangs', () => {
     let isReady = false
     void destination.ready().then(() => (isReady = true))
     await machine.advance(LIMIT - 1)
-    expect([defects(), isReady]).toEqual([[], false])
+    expect([defects(), isReady, destination.occupancy().bytes > 0]).toEqual([[], false, true])
     await machine.advance(1)
     const detail = 'the store did not answer within 30000 ms'
     expect(await answer).toMatchObject({ left: { _tag: 'NotStored', detail } })
@@ -126,22 +126,22 @@ describe('a store that hangs', () => {
       await clock.run(destination.close())
     }))
 
-  it('gives each message that it stores without an answer one outcome at the close', async () => {
+  it.each([1_500, Infinity])('counts once what it stores %d ms before its answer', async (after) => {
     const memory = memoryOutbox<Message>()
-    const outbox = {
-      ...memory,
-      enqueue: (items: ReadonlyArray<Message>) => {
-        void memory.enqueue(items)
-        return never()
-      },
+    const enqueue: typeof memory.enqueue = (items) => {
+      const answers = memory.enqueue(items)
+      return new Promise((done) => void machine.schedule(after, () => done(answers)))
     }
-    const { client, clock, ended } = openClient({ outbox }, () => ({ verdict: busy }))
+    const { client, clock, ended } = openClient({ outbox: { ...memory, enqueue } }, () => ({ verdict: busy }))
     client.track(event('a'))
     const flushed = client.flush()
     await machine.advance(0)
     const { bytes } = client.stats()
     await clock.advance(2_000)
-    expect(client.stats()).toMatchObject({ attempts: 2, bytes })
+    const retried = { attempts: 2, bytes, notPersisted: 0 }
+    expect(client.stats()).toMatchObject(retried)
+    await machine.advance(1_500)
+    expect(client.stats()).toMatchObject(retried)
     await clock.run(client.close({ timeout: 0 }))
     await flushed
     expect(ended()).toEqual(['Abandoned a'])
