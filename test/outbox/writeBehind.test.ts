@@ -207,7 +207,7 @@ it('a close ends the waits for room and for the end, though a full durable outbo
   client.track(event('a'))
   let over = 0
   for (const wait of [client.ready(), ...waits]) void wait.then(() => over++)
-  await clock.run(client.flush({ timeout: 0 }))
+  await clock.run(client.flush({ timeout: -1 }))
   expect([over, client.stats().waiting]).toEqual([0, 1])
   expect(await client.close({ timeout: 0 })).toMatchObject({ abandoned: [], totals: { waiting: 1 } })
   await clock.settle()
