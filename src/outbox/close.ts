@@ -12,8 +12,8 @@ export interface CloseResult<A> {
 export const LAST_ATTEMPT = 500
 
 /**
- * Closes a relay: accepts nothing more, starts deliveries until shortly before `timeout` milliseconds are
- * over, cuts what still runs shortly after, and hands back the rest. Retry delays are not shortened: it
+ * Closes a relay that accepts nothing more: starts deliveries until shortly before `timeout` milliseconds
+ * are over, cuts what still runs shortly after, and hands back the rest. Retry delays are not shortened: it
  * ends early when nothing more can start in time. `stopped` is called when nothing more may start. At the
  * exit of the program nothing is waited for that runs.
  */
@@ -29,7 +29,6 @@ export const closeRelay = async <A, D>(
   const stopAt = relay.now() + starting
   const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
 
-  relay.stopAccepting(starting > 0)
   // Retries may be due since the machine slept.
   relay.poll()
   await relay.until(isWorkDone, starting)

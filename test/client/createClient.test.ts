@@ -24,17 +24,24 @@ describe('functions of the host that throw', () => {
     ['waitUntil that rejects', { waitUntil: anything(rejects) }, 'waitUntil'],
     ['logger', { logger: failing }, undefined],
     ['logger that rejects', { logger: anything({ ...failing, warn: rejects }) }, undefined],
+    ['random', { random: fail }, 'random'],
+    ['onEvent', { onEvent: fail }, undefined],
+    ['onEvent that rejects', { onEvent: anything(rejects) }, undefined],
   ])('%s', async (_, options, where) => {
     const rejections = watchRejections()
     const { client, clock, outcomes, defects } = open({ size: 2, ...options }, (_batch, number) => ({
       verdict: number < 2 ? busy : yes,
     }))
     for (let n = 0; n < 5; n++) expect(isRight(client.track({ userId: 'u', event: 'e' }))).toBe(true)
+    expect(isLeft(client.track(anything(7)))).toBe(true)
     void client.flush()
     await clock.advance(10_000)
     expect(outcomes.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 5 }, () => 'Delivered'))
     expect(new Set(outcomes.map(({ item }) => item.id)).size).toBe(5)
     if (where !== undefined) expect(defects()).toContain(where)
+    client.track(event('abandoned'))
+    await client.close({ timeout: 0 })
+    await new Promise(setImmediate)
     expect(rejections).toEqual([])
   })
 
@@ -42,17 +49,6 @@ describe('functions of the host that throw', () => {
     const { client } = open({ newId })
     expect(client.track({ userId: 'u', event: 'e' })).toMatchObject({ left: { _tag: 'Invalid' } })
     expect(isRight(client.track(event('a')))).toBe(true)
-  })
-
-  it('tell', async () => {
-    const rejections = watchRejections()
-    for (const onEvent of [fail, anything(rejects)]) {
-      const { client, ended } = open({ size: 1, onEvent })
-      expect([isRight(client.track(event('a'))), isLeft(client.track(anything(7)))]).toEqual([true, true])
-      await client.flush()
-      expect(ended()).toEqual(['Delivered a'])
-    }
-    expect(rejections).toEqual([])
   })
 })
 
@@ -68,7 +64,9 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
     client.track({ ...event(id), properties: { secret: 'in here' } })
     await Promise.resolve()
   }
-  expect(refusals).toEqual(['Invalid', 'Full', 'Full'])
+  expect(client.track(event('d'))).toMatchObject({ left: { bound: 'count', limit: 1, input: event('d') } })
+  expect(refusals).toEqual(['Invalid', 'Full', 'Full', 'Full'])
+  expect(client.stats()).toMatchObject({ accepted: 1, refusedBy: { Full: 3 }, waiting: 1 })
   await clock.advance(5_000)
   expect(lines).toEqual([
     expect.stringContaining('headrace: not accepted: '),

@@ -4,6 +4,7 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { anything, busy, event, open, turn, yes } from './virtual.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/index.ts'
+import type { VirtualClock } from '../../src/testing/index.ts'
 import { describe, expect, it } from 'vitest'
 
 it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -41,41 +42,37 @@ it.each([0, 3])('waits for dead letters that were redriven, told after %d ms', a
   expect([isOver, client.stats()]).toMatchObject([true, { delivered: 1, dead: 0 }])
 })
 
-it('delivers what the host redrives in its outbox', async () => {
+it('sends what is still being stored, and later what the host redrives in its outbox', async () => {
   const outbox = memoryOutbox<Message>()
-  const verdictOf = (at: number) => (at === 0 ? left(refused('status')) : yes)
-  const { client, clock } = open({ size: 1, outbox }, (_, __, at) => ({ verdict: verdictOf(at) }))
+  const { enqueue } = outbox
+  const options = (clock: VirtualClock) => {
+    const slow: typeof enqueue = (items) =>
+      new Promise((done) => void clock.schedule(5, () => done(enqueue(items))))
+    return { outbox: Object.assign(outbox, { enqueue: slow }) }
+  }
+  const answer = (_: unknown, __: number, at: number) => ({ verdict: at === 0 ? left(refused('no')) : yes })
+  const { client, clock, requests } = open(options, answer)
   client.track(event('a'))
-  await clock.advance(1)
+  await clock.run(client.flush())
   await outbox.dead.redrive(() => true)
-  await clock.advance(1)
+  await clock.advance(5_000)
+  expect(requests()).toEqual(['5 a', '5005 a'])
   expect(client.stats()).toMatchObject({ rejected: 1, delivered: 1 })
 })
 
 describe('close', () => {
   it('42: before any message, twice, and then everything is refused', async () => {
-    const { client, told } = open()
+    const { client, sink, told } = open()
+    let isComplete = false
+    client.outcomes$.subscribe({ complete: () => (isComplete = true) })
     const closing = client.close()
     expect(client.close()).toBe(closing)
     expect(await closing).toMatchObject({ totals: { accepted: 0 }, abandoned: [] })
     expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
     expect(client.stats().refusedBy.Closed).toBe(1)
     expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(1)
-  })
-
-  it('counts the attempt that it cuts', async () => {
-    const { client, clock } = open({ size: 1 }, () => ({ after: 60_000, verdict: yes }))
-    client.track(event('a'))
-    await clock.run(client.close({ timeout: 1_000 }))
-    expect(client.stats()).toMatchObject({ batches: 1, attempts: 1, requests: 1 })
-  })
-
-  it('closes only a sink of its own, and completes outcomes$', async () => {
-    const { client, sink } = open()
-    let isComplete = false
-    client.outcomes$.subscribe({ complete: () => (isComplete = true) })
-    client.track(event('a'))
     await client[Symbol.asyncDispose]()
+    // The sink is not its own.
     expect([isComplete, sink.closed]).toEqual([true, []])
   })
 })
@@ -93,20 +90,15 @@ describe('a timeout that is none', () => {
     expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
 
-  it('is used up if it is less than 0', async () => {
-    const { client, clock, defects } = open({}, () => ({ verdict: busy }))
-    client.track(event('a'))
-    const flushed = client.flush({ timeout: -1 })
-    await clock.advance(0)
-    expect([await flushed, defects()]).toMatchObject([{ waiting: 1 }, []])
-  })
-
-  it.each([null, undefined, {}, { timeout: undefined }, { timeout: Infinity }])('is no %j', async (given) => {
-    const { client, defects } = open()
-    await client.flush(anything(given))
-    await client.close(anything(given))
-    expect(defects()).toEqual([])
-  })
+  it.each([null, {}, { timeout: undefined }, { timeout: -1 }, { timeout: Infinity }])(
+    'is no %j',
+    async (given) => {
+      const { client, defects } = open()
+      await client.flush(anything(given))
+      await client.close(anything(given))
+      expect(defects()).toEqual([])
+    },
+  )
 })
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Event } from '../../src/event/index.ts'
-import { right } from '../../src/core/either.ts'
+import { left, right } from '../../src/core/either.ts'
+import { full } from '../../src/core/refusal.ts'
 import type { Payload } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { storedEvents } from '../../src/destination/record.ts'
@@ -56,13 +57,19 @@ it.each([{}, { orderBy: ({ type }: Event) => type }])(
       stored: [''],
       async enqueueIn(_client: unknown, items: ReadonlyArray<Payload<Event>>) {
         this.stored = items.map(({ id }) => id)
-        return right(undefined)
+        return items[0]?.id === 'm1' ? right(undefined) : left(full(items[0] as Payload<Event>, 'count', 1))
       },
     }
     const destination = webhookDestination(nowhere, { outbox, ...order, logger: false })
-    expect(await destination.sendIn(() => undefined, track('m1'))).toEqual(right({ id: 'm1' }))
-    expect(outbox.stored).toEqual(['m1'])
+    const sendIn = async (id: string) => destination.sendIn(() => undefined, track(id))
+    expect(await sendIn('m1')).toEqual(right({ id: 'm1' }))
+    expect(await sendIn('m2')).toMatchObject({ left: { _tag: 'Full', input: track('m2') } })
+    destination.disable()
+    expect(await sendIn('m3')).toMatchObject({ left: { _tag: 'Disabled' } })
+    destination.enable()
     await destination.close()
+    expect(await sendIn('m3')).toMatchObject({ left: { _tag: 'Closed' } })
+    expect(outbox.stored).toEqual(['m2'])
   },
 )
 
@@ -97,8 +104,10 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
   const onEvent = (event: LogEvent): void => {
     if (event._tag === 'Corrupt' || event._tag === 'Defect') log.push(logLine(event))
   }
-  const destination = webhookDestination(nowhere, { outbox: { path }, logger: false, onEvent })
+  const destination = webhookDestination(nowhere, { outbox: { path, maxCount: 1 }, logger: false, onEvent })
+  const ready = destination.ready()
   expect(await destination.idle()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
+  await ready
   expect(log).toEqual(['the stored record 1 cannot be read; it is a dead letter now'])
   await destination.close()
 })

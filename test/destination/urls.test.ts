@@ -36,7 +36,7 @@ it('leases no event while all URLs ask for a pause, and asks a new URL at once',
   const other = scriptedSink<Payload<Event>>({ name: 'other', clock })
   destination.change([other], undefined)
   await clock.advance(1)
-  expect(other.calls).toHaveLength(2)
+  expect([other.calls.length, Object.keys(destination.stats().urls)]).toEqual([2, ['other']])
 })
 
 it('what the old URLs refuse while it is under way goes to one that came since', async () => {
@@ -49,7 +49,7 @@ it('what the old URLs refuse while it is under way goes to one that came since',
   expect(outcomes).toMatchObject([delivered, delivered])
 })
 
-it('an exchange refuses two sinks of one name, and ends what waits for one that it leaves out', async () => {
+it('an exchange refuses two sinks of one name, ends what waits for one that it leaves out, and closes it', async () => {
   const clock = virtualClock()
   const reply = () => ({ verdict: yes, after: Infinity })
   const [url, other] = ['url', 'other'].map((name) => scriptedSink<Payload<Event>>({ name, clock, reply }))
@@ -64,4 +64,10 @@ it('an exchange refuses two sinks of one name, and ends what waits for one that 
   expect([url.calls.length, url.closed, other.calls, verdicts]).toEqual([1, [], [], []])
   exchange([other])
   expect(verdicts).toMatchObject([{ left: { causes: [{ failure: { reason: 'held' } }] } }])
+  const again = scriptedSink<Payload<Event>>({ name: 'other', clock })
+  exchange([again])
+  const closes = () => [url, other, again].map((each) => each.closed.length)
+  // The others are still closing.
+  await clock.run(sink.close({ timeout: 0, clock }))
+  expect(closes()).toEqual([2, 2, 1])
 })

@@ -50,7 +50,6 @@ describe('deliver refuses when the pipeline is put together', () => {
 
   test.each<[string, object, RegExp]>([
     ['retry: 5', { retry: 5 }, /retry must be a policy of headrace\/policy, such as exponential\(\)/],
-    ['an unknown option', { retires: 3 }, /unknown option "retires"/],
     ['a stop that is none', { stop: 1 }, /stop must be an Observable/],
     ['an outbox that is none', { outbox: {} }, /outbox must be an Outbox/],
   ])('%s', (_, options, message) => expect(() => untyped(deliver)(memory(), options)).toThrow(message))
@@ -127,6 +126,7 @@ test.each<readonly [string, () => unknown]>([
   ['encode with a format', () => untyped(encode)({ toBytes: String, contentType: 'a/b', ...nonsense })],
   ['enrich', () => untyped(enrich)(async () => 1, nonsense)],
   ['deliver', () => untyped(deliver)(some, nonsense)],
+  ['batch of deliver', () => untyped(deliver)(some, { batch: nonsense })],
   ['memoryOutbox', () => untyped(memoryOutbox)(nonsense)],
   ['pull', () => untyped(pull)([], lift(), nonsense)],
   ['push', () => untyped(push)(nonsense)],
@@ -149,7 +149,7 @@ test.each<readonly [string, () => unknown]>([
   ['createClient', () => untyped(createClient)('key', nonsense)],
   ['createCollector', () => untyped(createCollector)(nonsense)],
 ])('an unknown option is a fault in every function that takes options: %s', (_, make) =>
-  expect(make).toThrow(/unknown option "(nonsense|toBytes)"/),
+  expect(make).toThrow(/unknown option "(nonsense|batch\.nonsense|toBytes)"/),
 )
 
 test.each<readonly [string, (n: number) => unknown, ReadonlyArray<number>]>([

@@ -26,31 +26,15 @@ describe('closeRelay', () => {
       ended: () => undefined,
     })
     void work.offer('a')
-    const close = (timeout: number): { result: unknown; at: number } => {
+    const close = (timeout: number, isExit = false): { result: unknown; at: number } => {
       const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
-      const closed = closeRelay(work, timeout, 5_000, () => undefined)
+      work.stopAccepting()
+      const closed = closeRelay(work, timeout, 5_000, () => undefined, isExit)
       void closed.then((result) => Object.assign(seen, { result, at: clock.monotonic() }))
       return seen
     }
-    return { clock, sink, work, close }
+    return { clock, sink, close }
   }
-
-  it('accepts nothing more and waits for what is in flight', async () => {
-    const { clock, work, close } = open({ verdict: yes, after: 3_000 })
-    const seen = close(30_000)
-    expect(await work.offer('late')).toEqual(left({ _tag: 'Closed', input: 'late' }))
-    await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 3_000, result: { totals: { delivered: 1, waiting: 0 }, abandoned: [] } })
-    expect(clock.pending()).toBe(0)
-  })
-
-  it.each([0, 500])('starts nothing within %d ms, not even what came just before', async (within) => {
-    const { clock, sink, close } = open({ verdict: yes })
-    const seen = close(within)
-    await clock.advance(1_000)
-    expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 1 }, abandoned: ['a'] })
-    expect(sink.calls).toEqual([])
-  })
 
   it('retries what is due in time, and hands back at once what is not', async () => {
     const { clock, sink, close } = open({ verdict: busy })
@@ -74,17 +58,30 @@ describe('closeRelay', () => {
     const { clock, close } = open({ verdict: yes, after: 100, rest: 60_000 })
     const seen = close(30_000)
     await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
+    expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1, waiting: 0 }, abandoned: [] } })
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('starts nothing more while it waits for what runs, and waits less at the exit', async () => {
+    for (const isExit of [false, true]) {
+      const { clock, sink, close } = open({ verdict: busy, after: 9_000, rest: 60_000 })
+      const seen = close(10_000, isExit)
+      // The retry is due at 10,000.
+      await clock.advance(60_000)
+      expect([seen.at, sink.calls.length]).toEqual([isExit ? 9_500 : 10_500, 1])
+    }
   })
 })
 
 it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of its close', async (kind) => {
   const asked: unknown[] = []
   const target = () => sink('s', async (item: unknown) => asked.push(item))
-  const { call, close } = parts[kind]({ target, ended: () => undefined })
-  void call('m1')
-  expect((await close({ timeout: 0 })).abandoned).toHaveLength(1)
-  expect(asked).toEqual([])
+  for (const timeout of [0, 500]) {
+    const { call, close } = parts[kind]({ target, ended: () => undefined })
+    void call('m1')
+    const [{ totals, abandoned }] = await Promise.all([close({ timeout }), close()])
+    expect([totals, abandoned.length, asked]).toMatchObject([{ accepted: 1, abandoned: 1 }, 1, []])
+  }
   const other = parts[kind]({ target, ended: () => undefined })
   void other.call('m2')
   const [closed] = await Promise.all([other.close(), other.close({ timeout: 0 })])

@@ -62,7 +62,7 @@ const laterOutbox = <A>(tries: ReadonlyArray<Try>, earlier: ReadonlyArray<A>, is
     keeps: () => true,
     takeRemaining: () => [],
     stats: () => (isOpen ? memory.stats() : { ...memory.stats(), waiting: 0 }),
-    ...(isShared && { watch: () => () => undefined }),
+    ...(isShared && { watch: () => () => early.push('unwatched') }),
     opened: () =>
       new Promise((resolve, reject) => {
         const { after, opens } = tryAt(tries, asked++)
@@ -190,6 +190,7 @@ describe('an outbox that opens later', () => {
       expect([flushedAt, client.stats().opening]).toEqual(isOpen ? [after + 1, undefined] : [after, true])
       await clock.run(client.close({ timeout: 200 }))
       if (!isOpen) expect([ended, flushedAt < Infinity]).toEqual([['Abandoned now'], true])
+      expect(early).toEqual(isShared ? ['unwatched'] : [])
     }
   })
 

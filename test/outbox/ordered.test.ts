@@ -1,3 +1,4 @@
+import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { delivered } from '../../src/core/outcome.ts'
@@ -79,10 +80,24 @@ describe('ordered', () => {
     expect(await lease(11)).toBe('a2')
   })
 
-  it('needs few leases for many items behind one', async () => {
-    const { outbox, lease, asked } = setUp(100_000)
-    await outbox.enqueue(Array.from({ length: 5_000 }, (_, n) => `a${String(n)}`).concat('b'))
-    expect(names(await lease(10))).toBe('a0 b')
+  it('has all that the outbox inside it has', () => {
+    const more = {
+      opened: async () => undefined,
+      watch: () => () => undefined,
+      enqueueIn: async () => right(0),
+    }
+    const inner = { ...memoryOutbox<string>(), ...more } as Outbox<string>
+    expect(ordered(inner, keyOf, String)).toEqual(
+      Object.fromEntries(Object.keys(inner).map((key) => [key, expect.anything()])),
+    )
+  })
+
+  it('needs few leases for many items behind one, and leases no more retries in them', async () => {
+    const { outbox, lease, retry, asked } = setUp(100_000)
+    const many = Array.from({ length: 5_000 }, (_, n) => `a${String(n)}`)
+    await outbox.enqueue(['c', 'd', ...many, 'b'])
+    for (const entry of await lease(2)) await retry(entry)
+    expect(names(await lease(10, 1))).toBe('c a0 b')
     expect(asked.length).toBeLessThan(10)
   })
 })

@@ -337,9 +337,10 @@ it('totals count a redriven item as accepted again', async () => {
   expect(await work.redrive(() => true)).toBe(1)
   await clock.advance(10)
   expect(work.totals()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1, waiting: 0 })
+  const offerDead = () => work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })
+  expect(await offerDead()).toEqual(right(undefined))
   work.stopAccepting()
-  expect(await work.redrive(() => true)).toBe(0)
-  expect(await work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })).toMatchObject({ _tag: 'Left' })
+  expect([await work.redrive(() => true), await offerDead()]).toMatchObject([0, { _tag: 'Left' }])
 })
 
 it('a flush waits for what was accepted before it, also beside a redrive', async () => {

@@ -27,20 +27,22 @@ describe('a store that hangs', () => {
   machineTime(() => machine)
   const LIMIT = 30_000
 
-  const over = (change: (outbox: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>) => {
-    const memory = memoryOutbox<Payload<Event>>()
+  const over = (change: (all: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>, maxCount = 10) => {
+    const memory = memoryOutbox<Payload<Event>>({ maxCount })
     return open([() => ({ verdict: yes })], { outbox: { ...memory, ...change(memory) } })
   }
 
   it('answers NotStored when enqueue does not answer, with a Defect', async () => {
-    const { destination, defects, clock } = over(() => ({ enqueue: never }))
+    const { destination, defects, clock } = over(() => ({ enqueue: never }), 1)
     const answer = destination.send(track('a'))
+    let isReady = false
+    void destination.ready().then(() => (isReady = true))
     await machine.advance(LIMIT - 1)
-    expect(defects()).toEqual([])
+    expect([defects(), isReady, destination.occupancy().bytes > 0]).toEqual([[], false, true])
     await machine.advance(1)
     const detail = 'the store did not answer within 30000 ms'
     expect(await answer).toMatchObject({ left: { _tag: 'NotStored', detail } })
-    expect(defects()).toEqual(['outbox'])
+    expect([defects(), isReady]).toEqual([['outbox'], true])
     expect(destination.stats()).toMatchObject({ accepted: 0, refused: 1, waiting: 0 })
     expect(await destination.idle()).toMatchObject({ waiting: 0 })
     await clock.run(destination.close())
@@ -64,23 +66,28 @@ describe('a store that hangs', () => {
     },
   )
 
-  it('starts the entries of a lease that answers late, each once', async () => {
-    let answer = (): void => undefined
-    let leases = 0
-    const { destination, ended, clock, defects } = over(({ lease }) => ({
-      lease: (now, limits) =>
-        ++leases > 1 ? [] : new Promise((resolve) => (answer = () => resolve(lease(now, limits)))),
-    }))
-    await destination.send(track('a'))
-    await machine.advance(LIMIT)
-    expect([defects(), ended()]).toEqual([['outbox'], []])
-    answer()
-    await clock.advance(0)
-    expect(ended()).toEqual(['Delivered a'])
-    await clock.advance(10_000)
-    expect(ended()).toEqual(['Delivered a'])
-    await clock.run(destination.close())
-  })
+  it.each(['lease', 'enqueue'] as const)(
+    'starts what a late answer of %s brings, each once',
+    async (call) => {
+      let answer = (): void => undefined
+      let calls = 0
+      const { destination, ended, clock, defects } = over((memory) => ({
+        [call]: (...given: ReadonlyArray<never>) => {
+          const ask = memory[call] as (...same: ReadonlyArray<never>) => unknown
+          return ++calls > 1 ? [] : new Promise((resolve) => (answer = () => resolve(ask(...given))))
+        },
+      }))
+      void destination.send(track('a'))
+      await machine.advance(LIMIT)
+      expect([defects(), ended()]).toEqual([['outbox'], []])
+      answer()
+      await clock.advance(0)
+      expect(ended()).toEqual(['Delivered a'])
+      await clock.advance(10_000)
+      expect(ended()).toEqual(['Delivered a'])
+      await clock.run(destination.close())
+    },
+  )
 
   // Entries are leased before their enqueue is answered. It may fail although the item is stored.
   const lateAnswers = fc.array(fc.record({ after: fc.nat(30), fails: fc.boolean() }), {
@@ -114,19 +121,22 @@ describe('a store that hangs', () => {
       await clock.run(destination.close())
     }))
 
-  it('gives each message that it stores without an answer one outcome at the close', async () => {
+  it.each([1_500, Infinity])('counts once what it stores %d ms before its answer', async (after) => {
     const memory = memoryOutbox<Message>()
-    const outbox = {
-      ...memory,
-      enqueue: (items: ReadonlyArray<Message>) => {
-        void memory.enqueue(items)
-        return never()
-      },
+    const enqueue: typeof memory.enqueue = (items) => {
+      const answers = memory.enqueue(items)
+      return new Promise((done) => void machine.schedule(after, () => done(answers)))
     }
-    const { client, clock, ended } = openClient({ outbox }, () => ({ verdict: busy }))
+    const { client, clock, ended } = openClient({ outbox: { ...memory, enqueue } }, () => ({ verdict: busy }))
     client.track(event('a'))
     const flushed = client.flush()
     await machine.advance(0)
+    const { bytes } = client.stats()
+    await clock.advance(2_000)
+    const retried = { attempts: 2, bytes, notPersisted: 0 }
+    expect(client.stats()).toMatchObject(retried)
+    await machine.advance(1_500)
+    expect(client.stats()).toMatchObject(retried)
     await clock.run(client.close({ timeout: 0 }))
     await flushed
     expect(ended()).toEqual(['Abandoned a'])

@@ -45,12 +45,15 @@ describe('a take of single entries', () => {
     ['starts no more than maxInFlight', { fresh: line(1), inFlight: 10 }, never],
     ['leases as many as may start, and half of them retries', due(0), lease(10, 5)],
     ['counts the retries in flight', { ...due(0), inFlight: 4, retriesInFlight: 3 }, lease(6, 2)],
+    ['asks for no more retries', { ...due(0), inFlight: 7, retriesInFlight: 6 }, lease(3, 0)],
     ['leases less while results are not stored', { ...due(0), behind: 9 }, lease(1, 5)],
     ['leases nothing while too many results are not stored', { ...due(0), behind: 10 }, never],
     ['waits until the store has an entry', due(NOW + 5), wait(NOW + 5)],
     ['waits a second if the store gave less than was due', { ...due(0), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
   ])('%s', (_, changes, next) => expect(take(moment(changes))).toMatchObject(next))
+
+  it('leases a retry for its only place', () => expect(one(1).take(moment(due(0)))).toEqual(lease(1, 1)))
 
   it('starts and leases nothing while all receivers ask for a pause', () => {
     const held = one(10, () => NOW + 9).take
@@ -78,6 +81,7 @@ describe('a take of batches', () => {
     ['waits a second if the store gave none', { ...retryDue(NOW), mayLeaseRetries: false }, wait(SECOND)],
     ['starts nothing new while a retry waits', { ...retryDue(NOW + 7), fresh: line(5) }, wait(NOW + 7)],
     ['starts new entries while one of others does', theirs, start('fresh', 'count')],
+    ['waits for a retry before the delay is over', { ...theirs, fresh: line(1) }, wait(NOW + 7)],
     ['closes a batch by count', { fresh: line(5) }, start('fresh', 'count')],
     ['closes a batch by bytes', { ...few, fresh: line(2, 100) }, start('fresh', 'bytes')],
     ['closes a batch by the flush', { fresh: line(1), flushing: 'flush' }, start('fresh', 'flush')],

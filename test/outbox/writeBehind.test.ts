@@ -4,14 +4,16 @@ import { describe, expect, it } from 'vitest'
 import { storedMessages, type Message } from '../../src/client/message.ts'
 import { retryable, bodyOf } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
-import { exponential } from '../../src/policy/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 import { busy, event, many, open, turn, yes, type World } from '../client/virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */
-const durable = (over: (all: Outbox<Message>) => Partial<Outbox<Message>> = () => ({})): Outbox<Message> => {
-  const inner = memoryOutbox<Message>()
+const durable = (
+  over: (all: Outbox<Message>) => Partial<Outbox<Message>> = () => ({}),
+  maxCount = 10_000,
+): Outbox<Message> => {
+  const inner = memoryOutbox<Message>({ maxCount })
   return { ...inner, keeps: () => true, takeRemaining: () => [], ...over(inner) }
 }
 
@@ -26,7 +28,6 @@ const failing = (isFailing: () => boolean, stored?: (items: ReadonlyArray<Messag
   }))
 
 const track = ({ client }: World, ...ids: ReadonlyArray<string>) => ids.map((id) => client.track(event(id)))
-const never = (): Promise<never> => new Promise(() => undefined)
 
 describe('a client over an outbox of the host', () => {
   it('H7: logs and rejects what is no message, and sends the rest', async () => {
@@ -78,14 +79,35 @@ describe('a client over an outbox of the host', () => {
     const { totals, abandoned } = await before.client.close({ timeout: 0 })
     expect([abandoned, before.ended(), before.clock.pending()]).toEqual([[], [], 0])
     expect(totals).toMatchObject({ accepted: 3, waiting: 3 })
-    const after = open((clock) => ({ outbox: stored(clock, text()), size: 1 }))
-    expect(after.client.stats()).toMatchObject({ accepted: 3, waiting: 3 })
+    const waits: Array<Promise<unknown>> = []
+    const waitUntil = (ended: Promise<unknown>) => waits.push(ended)
+    const after = open((clock) => ({ outbox: stored(clock, text()), size: 1, waitUntil }))
+    expect([after.client.stats(), waits.length]).toMatchObject([{ accepted: 3, waiting: 3 }, 1])
     track(after, 'd')
     await after.clock.advance(60_000)
     expect(after.requests()).toEqual(['1000 a', '1000 b', '1000 c', '1000 d'])
     expect(after.client.stats()).toMatchObject({ accepted: 4, delivered: 4, waiting: 0 })
     const [sent] = after.sink.calls.map(({ item }) => bodyOf(item, 0))
     expect(sent).toMatch(/^\{"batch":\[\{.*"messageId":"a".*\}\],"sentAt":"1970-01-01T00:00:00.000Z"\}$/)
+  })
+
+  it('delivers what another process adds to their store, past its retries, and flushes both', async () => {
+    const [a, b] = ['a', 'b'].map((id) => storedMessages.fromText(`{"type":"page","messageId":"${id}"}`))
+    let other = memoryOutbox<Message>()
+    const options = (clock: VirtualClock) => {
+      const store = sharedStore<Message>(clock)
+      other = store.open().outbox
+      return { outbox: store.open().outbox, flushAfter: 1_000 }
+    }
+    const { client, clock, ended } = open(options, () => ({ verdict: yes, after: 10 }))
+    await other.enqueue([a as Message])
+    const leased = await other.lease(0, { count: 1, retries: 0 })
+    await other.nack(leased.map((entry) => ({ entry, due: clock.now() + 60_000 })))
+    await other.enqueue([b as Message])
+    await clock.advance(1_010)
+    expect(ended()).toEqual(['Delivered b'])
+    await clock.run(client.flush())
+    expect(ended()).toEqual(['Delivered b', 'Delivered a'])
   })
 
   it('answers Full at the bounds of the outbox; one in memory persists nothing', async () => {
@@ -112,8 +134,10 @@ describe('while the store fails', () => {
     const world = open({ outbox: failing(() => true), size: 2, maxCount: 4 })
     expect(track(world, 'a', 'b', 'c', 'd', 'e').map(isRight)).toEqual([true, true, true, true, false])
     await world.clock.settle()
-    expect(world.requests()).toEqual(['0 a,b', '0 c,d'])
-    expect(world.ended()).toEqual(['a', 'b', 'c', 'd'].map((id) => `Delivered ${id}`))
+    track(world, 'f', 'g')
+    await world.clock.settle()
+    expect(world.requests()).toEqual(['0 a,b', '0 c,d', '0 f,g'])
+    expect(world.ended()).toEqual(['a', 'b', 'c', 'd', 'f', 'g'].map((id) => `Delivered ${id}`))
     expect(world.defects()).toEqual(['outbox'])
     expect(world.client.stats()).toMatchObject({ notPersisted: 0, bytes: 0 })
     await world.client.close()
@@ -172,34 +196,61 @@ describe('while the store fails', () => {
 
 it('persisted is false without a durable outbox, at its timeout, and at the close, which hands back', async () => {
   expect(await open().client.persisted()).toBe(false)
-  const { client, clock } = open({ outbox: { ...durable(), enqueue: never }, timeout: 10 })
+  const memory = memoryOutbox<Message>()
+  // It has the message in spite of the error: it ends once.
+  const enqueue: typeof memory.enqueue = (items) => {
+    void memory.enqueue(items)
+    throw new Error('planted')
+  }
+  const { client, clock } = open({ outbox: { ...memory, keeps: () => true, enqueue } })
   client.track(event('a'))
   const timedOut = client.persisted({ timeout: 50 })
   const closed = client.persisted()
   await clock.advance(50)
   expect(await timedOut).toBe(false)
-  const closing = client.close({ timeout: 0 })
-  await clock.advance(100)
-  expect([(await closing).abandoned.map(({ id }) => id), await closed]).toEqual([['a'], false])
+  const { abandoned } = await client.close({ timeout: 0 })
+  expect([abandoned.map(({ id }) => id), await closed]).toEqual([['a'], false])
+})
+
+it('a close ends the waits for room and for the end, though a full durable outbox keeps its message', async () => {
+  const waits: Array<Promise<unknown>> = []
+  const outbox = durable(undefined, 1)
+  const { client, clock } = open({ outbox, waitUntil: (ended) => waits.push(ended) }, () => ({
+    verdict: busy,
+  }))
+  client.track(event('a'))
+  let over = 0
+  for (const wait of [client.ready(), ...waits]) void wait.then(() => over++)
+  await clock.run(client.flush({ timeout: -1 }))
+  expect([over, client.stats().waiting]).toEqual([0, 1])
+  expect(await client.close({ timeout: 0 })).toMatchObject({ abandoned: [], totals: { waiting: 1 } })
+  await clock.settle()
+  expect(over).toBe(2)
 })
 
 it('every entry that the store does not keep ends as Abandoned at a close, in flight or not', async () => {
   let isFailing = false
   const outbox = failing(() => isFailing)
-  // Two requests hang: one with stored messages, one with messages that are in memory.
-  const world = open({ outbox, size: 2, concurrency: 2, timeout: 1_000_000 }, () => ({}))
+  // Two requests hang: one with stored messages, one with messages that are in memory. A third one fails.
+  const world = open({ outbox, size: 2, concurrency: 3, timeout: 1_000_000 }, (_, __, at) =>
+    at === 2 ? { verdict: busy } : {},
+  )
   track(world, 'kept 1', 'kept 2')
   await world.clock.settle()
   isFailing = true
-  track(world, 'cut 1', 'cut 2', 'waits 1', 'waits 2', 'waits 3')
+  track(world, 'cut 1', 'cut 2', 'fails 1', 'fails 2', 'waits')
   await world.clock.settle()
-  expect(world.requests()).toEqual(['0 kept 1,kept 2', '0 cut 1,cut 2'])
+  expect(world.requests()).toEqual(['0 kept 1,kept 2', '0 cut 1,cut 2', '0 fails 1,fails 2'])
+  const persisted = world.client.persisted()
   const closing = world.client.close({ timeout: 0 })
   await world.clock.advance(1_000_000)
-  const { totals, abandoned } = await closing
-  expect(abandoned.map(({ id }) => id)).toEqual(['cut 1', 'cut 2', 'waits 1', 'waits 2', 'waits 3'])
+  const { abandoned } = await closing
+  expect(abandoned.map(({ id }) => id)).toEqual(['cut 1', 'cut 2', 'waits', 'fails 1', 'fails 2'])
   expect(world.ended()).toEqual(abandoned.map(({ id }) => `Abandoned ${id}`))
-  expect(totals).toMatchObject({ accepted: 7, abandoned: 5, waiting: 2 })
+  expect(await persisted).toBe(false)
+  const left = { accepted: 7, abandoned: 5, waiting: 2, notPersisted: 0, bytes: outbox.stats().bytes }
+  // A cut attempt counts.
+  expect(world.client.stats()).toMatchObject({ ...left, batches: 3, attempts: 3, requests: 3 })
   expect(world.clock.pending()).toBe(0)
 })
 
@@ -222,13 +273,4 @@ it('a Retry-After stops leasing: what waits is neither leased nor put back until
   track(world, 'a', 'b', 'c', 'd', 'e', 'f')
   await world.clock.advance(9_999)
   expect([calls, world.requests()]).toEqual([['lease', 'nack 2'], ['0 a,b']])
-})
-
-it('a batch that fails draws one random number', async () => {
-  let drawn = 0
-  const random = (): number => ++drawn / 10
-  const world = open({ size: 3, random, retry: exponential() }, () => ({ verdict: busy }))
-  track(world, 'a', 'b', 'c')
-  await turn()
-  expect([world.requests(), drawn]).toEqual([['0 a,b,c'], 1])
 })

@@ -97,7 +97,6 @@ describe('a law', () => {
 it.each<readonly [ReadonlyArray<Law>, LawOptions, string]>([
   [[lessThan(2_000), lessThan(100)], { seed: 7 }, '100 is not below 100'],
   ...[0, -1, 0.5, NaN].map((runs) => [[lessThan(1)], { runs }, 'runs must be a whole number'] as const),
-  [[lessThan(1)], { run: 5 } as LawOptions, 'unknown option "run"'],
   [[], {}, 'there are no laws to check'],
   [[lessThan(1)], { only: 'number/smal' }, 'only: no law has the id number/smal; there are number/small'],
 ])('checkLaws rejects with the text of what is broken, or wrong: %#', (laws, options, fault) =>
