@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { loopbackReceiver } from '../src/testing/loopbackReceiver.ts'
+import { receiverOf } from './support/http.ts'
 import { fencesOf } from './support/examples.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -50,11 +50,10 @@ describe('the commands of docs/bundling.md make programs that open a folder and 
   test('there are some', () => expect(commands.length).toBeGreaterThan(5))
 
   test.each(commands)('%s', async (command) => {
-    const receiver = await loopbackReceiver()
+    const receiver = await receiverOf()
     const { stdout, stderr } = await run(bundle(command), { HOOK_URL: receiver.url, DEBUG: 'analytics' })
     expect(stdout).toBe('Delivered m1\ntrue\n')
     expect(stderr).toContain('analytics m1: accepted')
-    await receiver.close()
   })
 })
 

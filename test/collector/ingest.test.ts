@@ -32,8 +32,8 @@ it.each([() => expect.fail('hunter2'), () => ''])(
   },
 )
 
+const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias']
 describe('a message', () => {
-  const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias']
   it.each(kinds)('posted to /v1/%s, or to its first letter, is of that kind', async (type) => {
     const ids = { userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
     for (const path of [type, type.charAt(0)]) {
@@ -166,7 +166,6 @@ describe('a message', () => {
 })
 
 const LIMIT = 500
-const kinds = ['identify', 'track', 'page', 'screen', 'group', 'alias']
 const message = fc
   .record({
     type: fc.constantFrom(...kinds),

@@ -2,9 +2,8 @@ import { runInNewContext } from 'node:vm'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { carried, allFailed, codeOf, earliestRetry, expired } from '../../src/core/failure.ts'
-import { isFinal, messageOf } from '../../src/core/failure.ts'
+import { isFinal, messageOf, type Failure } from '../../src/core/failure.ts'
 import { notAll, refused, retryable, partlyFailed, show, wasStarted } from '../../src/core/failure.ts'
-import type { Failure } from '../../src/core/failure.ts'
 import { errorKind, thrown } from '../../src/log/logEvent.ts'
 
 const taken = right({ sink: 'a', status: 200 })

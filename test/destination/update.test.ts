@@ -2,7 +2,6 @@ import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { closed } from '../../src/core/refusal.ts'
 import type { Destination } from '../../src/destination/destination.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { secretFrom, verifyRaw } from '../../src/signing/index.ts'
 import type { Received } from '../../src/testing/loopbackReceiver.ts'
@@ -91,7 +90,6 @@ describe('a secret that is a function', () => {
 
   it('costs the attempt if it throws or answers no secret, which may be tried again', async () => {
     const receiver = await receive()
-    const defects: string[] = []
     const answers = ['throws', '', Promise.resolve('late'), secretFrom('right')]
     const sharedSecret = (): string => {
       const answer = answers.shift()
@@ -100,14 +98,11 @@ describe('a secret that is a function', () => {
       // What code without types may answer.
       return (isSecret ? answer.right : answer) as string
     }
-    const onEvent = (event: LogEvent): void => {
-      if (event._tag === 'Defect') defects.push(event.where)
-    }
-    const opened = open({ ...to(receiver), sharedSecret }, { onEvent })
+    const opened = open({ ...to(receiver), sharedSecret })
     await opened.destination.send(track(1))
     await opened.destination.idle()
     expect(receiver.received.map((each) => isSignedBy('right', each))).toEqual([true])
     expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 4 }])
-    expect(defects).toEqual(Array.from({ length: 3 }, () => receiver.url))
+    expect(opened.defects).toEqual(Array.from({ length: 3 }, () => receiver.url))
   })
 })

@@ -91,13 +91,7 @@ it.each([
   ['rejects', (() => Promise.reject(new Error('no key'))) as never],
 ])('an orderBy that %s sends the event without order, and is logged as a Defect', async (_, orderBy) => {
   const receiver = await receive()
-  const defects: unknown[] = []
-  const { destination } = open(to(receiver), {
-    orderBy,
-    onEvent: (event) => {
-      if (event._tag === 'Defect') defects.push(event.where)
-    },
-  })
+  const { destination, defects } = open(to(receiver), { orderBy })
   await destination.send(track(1))
   expect(await destination.idle()).toMatchObject({ delivered: 1 })
   expect(defects).toEqual(['orderBy'])

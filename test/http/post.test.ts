@@ -1,12 +1,10 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { onlyAttempt, type Clock, type Sink, type Verdict } from '../../src/index.ts'
 import { postTo, type Posting } from '../../src/http/post.ts'
 import { virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
-import { closedAfterEach, muteServer, until } from '../support/http.ts'
+import { closedAfterEach, listen, muteServer, until } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
 
@@ -110,10 +108,9 @@ it('the body of an answer comes before the end if it is whole and not larger tha
 })
 
 it('the end of a connection is read before it is used again', async () => {
-  const server = createServer((_, response) => void response.end().socket?.end())
-  await once(server.listen(0), 'listening')
-  use(server, async () => void server.close())
-  const client = clientTo(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`)
+  const server = await listen(createServer((_, response) => void response.end().socket?.end()))
+  use(server, server.close)
+  const client = clientTo(`http://127.0.0.1:${server.port}/`)
   let failed = 0
   for (let n = 0; n < 100; n++) failed += Number('left' in ((await start(client).completed)[0] as Verdict))
   expect(failed).toBeLessThan(10)

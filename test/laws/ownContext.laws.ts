@@ -9,8 +9,8 @@ import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { both, exponential, limitRetries } from '../../src/policy/index.ts'
 import type { LogEvent } from '../../src/log/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { collectGarbage, turns, type Drawn } from '../support/check.ts'
+import { receiverOf } from '../support/http.ts'
 import { parts } from '../support/parts.ts'
 import { runs } from '../support/runs.ts'
 
@@ -119,7 +119,7 @@ describe('what a part does', () => {
 })
 
 it('a connection answers in the context of its sink, and not in that of its first request', async () => {
-  const receiver = await loopbackReceiver()
+  const receiver = await receiverOf()
   const hook = webhook(receiver.url)
   const post = (id: string): Promise<string | undefined> =>
     new Promise((resolve) => {
@@ -130,7 +130,6 @@ it('a connection answers in the context of its sink, and not in that of its firs
   expect(await post('b')).toBeUndefined()
   expect(receiver.received).toHaveLength(2)
   await hook.close()
-  await receiver.close()
 })
 
 const requests = new AsyncLocalStorage<object>()

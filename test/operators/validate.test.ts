@@ -7,7 +7,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { from, of } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { all } from '../support/check.ts'
+import { all, throwing } from '../support/check.ts'
 
 const one = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<Either<Refusal, A>> => {
   const [result] = await all(from([input]).pipe(validate(codec)))
@@ -66,19 +66,11 @@ describe('what throws costs one item', () => {
   })
 
   it('a getter', async () => {
-    const input = {
-      get name(): string {
-        throw new Error(SECRET)
-      },
-    }
-    expect(await said(t.type({ name: t.string }), input)).toBe(reason)
-    expect(
-      await said(Event, {
-        get type(): string {
-          throw new Error(SECRET)
-        },
-      }),
-    ).toBe('could not be read: looking at it throws an error')
+    const throwsAt = (key: string): object =>
+      Object.defineProperty({}, key, { enumerable: true, get: throwing(SECRET) })
+    expect(await said(t.type({ name: t.string }), throwsAt('name'))).toBe(reason)
+    const unreadable = 'could not be read: looking at it throws an error'
+    expect(await said(Event, throwsAt('type'))).toBe(unreadable)
   })
 })
 

@@ -14,9 +14,9 @@ import { fromHeaders, toHeaders, traceOf } from '../../src/otel/traceContext.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { partlyFailed, refused, sink } from '../../src/index.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
-import { loopbackReceiver } from '../../src/testing/index.ts'
 import { runScript } from '../process/command.ts'
-import { forAll } from '../support/check.ts'
+import { forAll, throwing } from '../support/check.ts'
+import { receiverOf } from '../support/http.ts'
 
 interface Report {
   readonly found: Readonly<Record<string, { chains: ReadonlyArray<string>; attempts: ReadonlyArray<string> }>>
@@ -92,7 +92,7 @@ const sold = { type: 'track', userId: 'u', event: 'Sold', messageId: 'm1' } as c
 
 const send = async (options: ReturnType<typeof telemetry>, failures = 0) => {
   const script = Array.from({ length: failures }, () => ({ do: 'status', code: 503 }) as const)
-  const receiver = await loopbackReceiver(script)
+  const receiver = await receiverOf(script)
   const told: LogEvent[] = []
   const onEvent = (event: LogEvent): void => {
     told.push(event)
@@ -100,10 +100,7 @@ const send = async (options: ReturnType<typeof telemetry>, failures = 0) => {
   }
   const how = { logger: false, retry: exponential({ base: 1 }), ...options, onEvent } as const
   const destination = webhookDestination({ webhooks: [{ url: receiver.url }] }, how)
-  onTestFinished(async () => {
-    await destination.close({ timeout: 0 })
-    await receiver.close()
-  })
+  onTestFinished(() => destination.close({ timeout: 0 }).then(() => undefined))
   await destination.send(sold)
   // @ts-expect-error An event without a user is refused.
   await destination.send({ type: 'track' })
@@ -192,11 +189,9 @@ describe('telemetry', () => {
     expect([names, receiver.received[0]?.headers['traceparent']]).toEqual([['create', 'send'], undefined])
   })
 
-  const throwing = Object.entries({ startSpan: 2, end: 2, spanContext: 4 })
-  it.each(throwing)('a tracer whose %s throws costs the trace and a Defect', async (where, count) => {
-    const fail = (): never => {
-      throw new Error(where)
-    }
+  const methods = Object.entries({ startSpan: 2, end: 2, spanContext: 4 })
+  it.each(methods)('a tracer whose %s throws costs the trace and a Defect', async (where, count) => {
+    const fail = throwing(where)
     const { tracer: real } = exported()
     const startSpan: Tracer['startSpan'] = (...given) =>
       where === 'startSpan' ? fail() : Object.assign(real.startSpan(...given), { [where]: fail })

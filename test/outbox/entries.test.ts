@@ -28,7 +28,6 @@ it('reads items of any length back as they were, after a restart, a nack and a r
   const dead = await second.dead.list()
   expect(same(dead.map((each) => (each.reason === 'ended' ? each.entry.item : 'corrupt')))).toBe(true)
   expect(second.stats()).toMatchObject({ waiting: 0, dead: items.length })
-  await second.close()
 })
 
 it('ignores a repeated or late ack and nack', async () => {
@@ -41,7 +40,6 @@ it('ignores a repeated or late ack and nack', async () => {
   await Promise.all([outbox.nack([{ entry: b, due: 9 }]), outbox.ack([no(b), yes(a)])])
   expect(outbox.stats()).toMatchObject({ waiting: 1, bytes: 1, dead: 1 })
   expect(outbox.nextDue()).toBe(5)
-  await outbox.close()
 })
 
 it('repeats of a result are one, also after its transaction failed, or was written after that', async () => {
@@ -107,6 +105,5 @@ describe('a wrong clock', () => {
     await outbox.close()
     const again = open(path, { clock: at(9.5 * DAY) })
     expect(again.nextDue()).toBe(34 * DAY)
-    await again.close()
   })
 })

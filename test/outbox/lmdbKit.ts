@@ -2,6 +2,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
+import { onTestFinished } from 'vitest'
 import { refused } from '../../src/index.ts'
 import type { Entry } from '../../src/outbox/index.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
@@ -9,8 +10,12 @@ import type { LmdbOutbox, LmdbOutboxOptions } from '../../src/outbox/lmdb/contra
 import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { textCodec } from '../support/folder.ts'
 
-export const open = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}): LmdbOutbox<string> =>
-  lmdbOutbox<string>({ path, codec: textCodec, ...options })
+/** It is closed when the test is over, unless the test did that. */
+export const open = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}): LmdbOutbox<string> => {
+  const outbox = lmdbOutbox<string>({ path, codec: textCodec, ...options })
+  onTestFinished(() => outbox.close())
+  return outbox
+}
 
 export const faultOf = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}) => {
   const opened = openLmdbOutbox<string>({ path, codec: textCodec, ...options })

@@ -36,7 +36,6 @@ describe('group commit', () => {
     await Promise.all([outbox.ack(entries.slice(1_000, 1_500).map(yes)), outbox.nack(retries)])
     expect(transactions(path) - before).toBeLessThanOrEqual(5)
     expect(outbox.stats().waiting).toBe(500)
-    await outbox.close()
   })
 
   it('writes what came before a close and rejects what comes after', async () => {
@@ -55,7 +54,6 @@ describe('group commit', () => {
     expect(await Promise.all([list(), redrive(() => true), purge(() => true)])).toEqual([[], [], 0])
     const again = open(path)
     expect(again.stats()).toMatchObject({ waiting: 101, dead: 1 })
-    await again.close()
   })
 })
 
@@ -78,7 +76,6 @@ it('moves more dead letters than one transaction holds', async () => {
   expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toHaveLength(130)
   expect(await outbox.dead.purge((one) => one.reason === 'ended' && one.entry.item.endsWith('8'))).toBe(130)
   expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
-  await outbox.close()
 })
 
 it('keeps as many dead letters as it was last told', async () => {
@@ -107,7 +104,6 @@ describe('bookmarks', () => {
     await outbox.close()
     const crashed = open(copy)
     expect([crashed.bookmark('in'), crashed.stats().waiting]).toEqual(['2', 3])
-    await crashed.close()
   })
 
   it('pass over no items: none is stored after items that the disk did not take', async () => {
@@ -122,7 +118,6 @@ describe('bookmarks', () => {
     syncBuiltinESMExports()
     const [answers] = await Promise.all([enqueue('1'), full])
     expect([answers.filter(isRight).length, outbox.bookmark('in')]).toEqual([1, undefined])
-    await outbox.close()
   })
 
   it('have names of any characters and length', async () => {
@@ -136,7 +131,6 @@ describe('bookmarks', () => {
     expect(names.map(again.bookmark)).toEqual(names.map((_, at) => String(at)))
     await Promise.all(names.map((each) => again.remember({ name: each, value: each })))
     expect(names.map(again.bookmark)).toEqual(names)
-    await again.close()
   })
 })
 
@@ -156,7 +150,6 @@ it.each([
   // A bookmark would skip it.
   await outbox.enqueue(['c'], { bookmark: { name: 'in', value: 'c' } })
   expect([outbox.stats().waiting, outbox.bookmark('in')]).toEqual([5, undefined])
-  await outbox.close()
 })
 
 describe('a folder', () => {
@@ -185,11 +178,10 @@ describe('a folder', () => {
 
   it('is for this user alone, with all that is in it', async () => {
     const path = join(newFolder(), 'a', 'b')
-    const outbox = open(path)
+    open(path)
     const paths = [path, join(path, 'data.mdb'), join(path, 'lock.mdb'), join(path, 'headrace.lock')]
     const modes = paths.map((each) => (statSync(each).mode & 0o777).toString(8))
     expect(modes).toEqual(['700', '600', '600', '600'])
-    await outbox.close()
   })
 
   it('that is or is under a file or a link to nothing is refused by name, with the way out', () => {

@@ -51,10 +51,16 @@ describe('PostgreSQL', async () => {
   let queues = 0
   type Some = Partial<PostgresOptions>
   type Of = Partial<OutboxFactoryOptions<string>>
-  const open = async (options: Some = {}, of: Of = {}) => {
+  const make = async (options: Some = {}, of: Of = {}) => {
     const all = { pool, schema, queue: `q${String(++queues)}`, linger: 0, ...options }
     const outbox = postgres(all)({ codec: textCodec, ...of })
     await outbox.opened?.()
+    return outbox
+  }
+  /** It is closed when the test is over. */
+  const open = async (...given: Parameters<typeof make>) => {
+    const outbox = await make(...given)
+    onTestFinished(async () => outbox.close())
     return outbox
   }
   const lease = async (outbox: Opened) => outbox.lease(0, ALL)
@@ -89,7 +95,6 @@ describe('PostgreSQL', async () => {
       await act(a, before)
       const isSame = JSON.stringify(await state()) === JSON.stringify(was)
       expect(await b.dead.list()).toHaveLength(isSame || fence !== 1 ? 0 : before.length)
-      await Promise.all([a.close(), b.close()])
       return !isSame
     }
     test('change nothing', async () => expect(await changes(schema)).toBe(false))
@@ -113,7 +118,6 @@ describe('PostgreSQL', async () => {
     expect(await outbox.enqueue(['a'])).toMatchObject([{ right: { item: 'a' } }])
     const leased = await lease(outbox)
     await outbox.ack(leased.map(ended))
-    await outbox.close()
     expect(leased.map(({ item }) => item)).toEqual(['a'])
   })
   test('a worker that was ended by another leases under a new id', async () => {
@@ -123,7 +127,6 @@ describe('PostgreSQL', async () => {
     await rows('delete from headrace.worker')
     await a.enqueue(['b'])
     expect((await lease(a)).map(({ item }) => item)).toEqual(['b'])
-    await a.close()
   })
 
   type Fails = (text: string, hasRun: boolean, values: ReadonlyArray<unknown>) => boolean | Promise<boolean>
@@ -169,7 +172,6 @@ describe('PostgreSQL', async () => {
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b', 'c', 'd'])
     expect(await rows(`select item from headrace.item where queue = 'retired'`)).toHaveLength(3)
     expect(await rows(`select id from headrace.worker where queue = 'retired'`)).toHaveLength(1)
-    await outbox.close()
   })
 
   test.each(['answered', 'under way'])('a repeated nack leaves a newer lease alone: %s', async (how) => {
@@ -202,7 +204,6 @@ describe('PostgreSQL', async () => {
     await outbox.ack(again.map(ended))
     expect(again).toHaveLength(2)
     expect(await rows('select id from headrace.item where queue = $1', [queue])).toEqual([])
-    await outbox.close()
   })
 
   test('a worker that was idle renews its lease of what another one stored', async () => {
@@ -214,7 +215,6 @@ describe('PostgreSQL', async () => {
     const mine = await lease(b)
     for (let n = 0; n < 10; n++) await clock.advance(10_000)
     expect([mine.length, await lease(a)]).toEqual([1, []])
-    await Promise.all([a.close(), b.close()])
   })
 
   test.each([Number, BigInt])("a host's parser of large numbers (%o) changes nothing", async (parser) => {
@@ -229,7 +229,6 @@ describe('PostgreSQL', async () => {
     await b.ack(list.map(failed))
     const dead = await b.dead.list()
     expect(await b.dead.redrive(() => true)).toEqual(dead.map(({ id }) => id))
-    await Promise.all([a.close(), b.close()])
   })
 
   /** Asks, and lets the timers of Node pass when it waits, while sockets work. Answers why it failed. */
@@ -254,7 +253,6 @@ describe('PostgreSQL', async () => {
     other.release()
     await outbox.enqueue(['b'])
     expect((await lease(outbox)).map(({ item }) => item)).toContain('b')
-    await outbox.close()
   })
 
   test('dead letters that come during a redrive are for the next one', async () => {
@@ -270,7 +268,6 @@ describe('PostgreSQL', async () => {
     isAdding = true
     expect(await outbox.dead.redrive(() => true)).toHaveLength(500)
     expect(await outbox.dead.list()).toMatchObject([{ entry: { item: 'late' } }])
-    await outbox.close()
   })
 
   test('a bookmark is stored with its items, and none behind items that were not stored', async () => {
@@ -293,7 +290,6 @@ describe('PostgreSQL', async () => {
     isDown = false
     await at('7')
     expect([await outbox.bookmark('in'), outbox.stats().waiting]).toEqual(['end', 1])
-    await outbox.close()
   })
 
   test('a record that cannot be read ends as a dead letter, which is told', async () => {
@@ -305,7 +301,6 @@ describe('PostgreSQL', async () => {
     await eventually(async () => told.length).toBe(1)
     expect(await outbox.dead.list()).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])
     expect(await outbox.dead.redrive(() => true)).toEqual([])
-    await outbox.close()
   })
 
   test('the oldest dead letters make room, and go back in their order', async () => {
@@ -315,7 +310,6 @@ describe('PostgreSQL', async () => {
     expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 1, waiting: 0 })
     expect(await outbox.dead.redrive(() => true)).toHaveLength(2)
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b'])
-    await outbox.close()
   })
 
   test('the oldest dead letters are looked for once for many', async () => {
@@ -326,7 +320,6 @@ describe('PostgreSQL', async () => {
     const all = await outbox.lease(0, { count: 203, retries: 0 })
     for (const list of [all.slice(3), ...chunksOf(1)(all.slice(0, 3))]) await outbox.ack(list.map(failed))
     expect([looks, outbox.stats().dead, outbox.stats().evictedDeadLetters]).toEqual([1, 200, 3])
-    await outbox.close()
   })
 
   test('one count runs at a time; the opening awaits the first for a second, the next awaits a failure', async () => {
@@ -357,7 +350,7 @@ describe('PostgreSQL', async () => {
 
   const openMany = async (count: number, options: Some, of: Of = {}) => {
     const queue = `many${String(++queues)}`
-    const all = texts(count).map(() => open({ queue, linger: 5, leaseTime: 2_000, ...options }, of))
+    const all = texts(count).map(() => make({ queue, linger: 5, leaseTime: 2_000, ...options }, of))
     return { queue, workers: await Promise.all(all) }
   }
   type Many = Awaited<ReturnType<typeof openMany>>
@@ -404,7 +397,6 @@ describe('PostgreSQL', async () => {
       return (await lease(outbox)).map(({ item }) => item)
     }
     await eventually(turned).toEqual(['a:2'])
-    await outbox.close()
   })
 
   test.each([
@@ -459,7 +451,7 @@ describe('PostgreSQL', async () => {
       [{}, { clock: { ...systemClock, now: () => Date.now() + 600_000 } }],
     ]
     const queue = `ways${String(++queues)}`
-    const workers = await Promise.all(ways.map(([options, of]) => open({ queue, linger: 5, ...options }, of)))
+    const workers = await Promise.all(ways.map(([options, of]) => make({ queue, linger: 5, ...options }, of)))
     for (const outbox of workers) await outbox.enqueue(texts(40))
     // Each worker is alive for the one whose clock is ahead.
     expect(await rows('select id from headrace.worker where queue = $1', [queue])).toHaveLength(3)
@@ -488,7 +480,6 @@ describe('PostgreSQL', async () => {
     expect(outbox.stats()).toMatchObject({ waiting: 2 })
     await client.query('rollback')
     client.release()
-    await outbox.close()
   })
 
   test('a deadlock with another transaction is asked again', async () => {
@@ -501,7 +492,6 @@ describe('PostgreSQL', async () => {
     expect(await outbox.enqueue(['a'])).toMatchObject([{ right: { item: 'a' } }])
     deadlocks = 9
     await expect(outbox.enqueue(['b'])).rejects.toThrow('deadlock')
-    await outbox.close()
   })
 
   test('what was asked more than 30 s ago is not stored: nothing waits for its answer', async () => {
@@ -511,7 +501,6 @@ describe('PostgreSQL', async () => {
     const [stored] = await Promise.all([outbox.enqueue(['a']), late])
     expect(stored).toHaveLength(1)
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['a'])
-    await outbox.close()
   })
 
   test.each([
@@ -526,7 +515,6 @@ describe('PostgreSQL', async () => {
     // A bookmark would skip it.
     await outbox.enqueue(['a'], { bookmark: { name: 'in', value: 'a' } })
     expect(await outbox.bookmark('in')).toBe(undefined)
-    await outbox.close()
   })
 
   test.each([
@@ -549,7 +537,6 @@ describe('PostgreSQL', async () => {
     const next = earliestRetry(again?.progress?.lastFailure ?? refused('no')) ?? 0
     expect(Math.abs(first - (now - 5_000 + behind))).toBeLessThan(60_000)
     expect(Math.abs(next - (now + 9_000 + behind))).toBeLessThan(60_000)
-    await Promise.all([a.close(), b.close()])
   })
 
   test('what is due by the own time is due by that of the server, whatever their fractions', async () => {

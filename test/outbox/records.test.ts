@@ -21,7 +21,6 @@ it('ends an item whose failure is no JSON', async () => {
   expect(again?.progress).toMatchObject({ attempts: 3, lastFailure: { reason: 'defect' } })
   const outcome = { attempts: 2, failure: { reason: 'defect' } }
   expect(await outbox.dead.list()).toMatchObject([{ outcome }])
-  await outbox.close()
 })
 
 it('keeps the bytes of each item, of small lists and of one that is larger than their memory', async () => {
@@ -37,7 +36,6 @@ it('keeps the bytes of each item, of small lists and of one that is larger than 
   await outbox.close()
   const again = open(path)
   expect((await all(again)).map(({ item }) => item)).toEqual(['small', ...lists.flat()])
-  await again.close()
 })
 
 describe('a record that cannot be read', () => {
@@ -78,7 +76,6 @@ describe('a record that cannot be read', () => {
     expect(dead).toEqual(['ended', 'secon!', 'firs!'])
     expect([await outbox.dead.redrive(() => true), await outbox.dead.purge(() => true)]).toEqual([['1'], 2])
     expect(outbox.stats()).toMatchObject({ waiting: 3, dead: 0 })
-    await outbox.close()
   })
 
   it('may be one that the codec cannot read', async () => {
@@ -94,7 +91,6 @@ describe('a record that cannot be read', () => {
     expect((await all(outbox)).map(({ id }) => id)).toEqual(['1', '3'])
     await outbox.enqueue(['good'])
     expect(await outbox.dead.list()).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])
-    await outbox.close()
   })
 
   it('may be a dead letter: it is listed as corrupt', async () => {
@@ -105,6 +101,5 @@ describe('a record that cannot be read', () => {
     expect(letter).toMatchObject({ reason: 'corrupt', at: 0 })
     expect(await outbox.dead.redrive(() => true)).toEqual([])
     expect(await outbox.dead.purge(({ reason }) => reason === 'corrupt')).toBe(1)
-    await outbox.close()
   })
 })

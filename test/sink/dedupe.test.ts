@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { onlyAttempt, retryable, toAll, withDedupe, withObserver } from '../../src/index.ts'
 import type { Listener, LogEvent } from '../../src/log/index.ts'
 import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
+import { hear } from './deliverOnce.ts'
 
 const deduped = (reply: Reply, keyOf = (item: string): string | undefined => item) => {
   const clock = virtualClock()
@@ -61,9 +62,7 @@ it.each(['x', 7, 7n, true, null])('siblings and a layer around them each get an 
     name,
   })
   const siblings = [named('a'), named('b')]
-  const told: string[] = []
-  once(toAll(siblings.map((each) => once(each))))
-    .deliver('x', { ...onlyAttempt, clock })
-    .subscribe((verdict) => told.push(verdict._tag))
-  expect([told, siblings.map(({ calls }) => calls.length)]).toEqual([['Right'], [1, 1]])
+  const { told } = hear(once(toAll(siblings.map((each) => once(each)))), 'x', { ...onlyAttempt, clock })
+  expect(told).toMatchObject([{ _tag: 'Right' }, 'complete'])
+  expect(siblings.map(({ calls }) => calls.length)).toEqual([1, 1])
 })

@@ -32,12 +32,12 @@ export const deliverOnce = <A>(sink: Sink<A>, item: A, { attempt = onlyAttempt, 
     if (typeof cut === 'object') void cut.then(stop)
   })
 
-/** Begins a delivery: `told` has verdicts, a defect and the end as they come. */
+/** Begins a delivery: `told` has verdicts, 'defect' with the error behind it, and the end, as they come. */
 export const hear = <A>(sink: Sink<A>, item: A, attempt: Attempt = onlyAttempt) => {
   const told: unknown[] = []
   const cancel = subscribeTo(sink)(item, attempt, {
     next: (verdict) => told.push(verdict),
-    error: (defect) => told.push(defect),
+    error: (defect) => told.push('defect', defect),
     complete: () => told.push('complete'),
   })
   return { told, cancel }

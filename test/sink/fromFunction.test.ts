@@ -17,12 +17,7 @@ import { receiverOf } from '../support/http.ts'
 import { throwing } from '../support/check.ts'
 
 const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
-  const told: unknown[] = []
-  mine.deliver(1, onlyAttempt).subscribe({
-    next: (verdict) => told.push(verdict),
-    error: (defect: unknown) => told.push('error', defect),
-    complete: () => told.push('complete'),
-  })
+  const { told } = hear(mine, 1)
   await virtualClock().settle()
   return told
 }
@@ -158,7 +153,7 @@ test.each<readonly [string, unknown]>([
   ['an empty list', left(partlyFailed([]))],
 ])('an answer that says neither yes nor no is a defect: %s', async (_name, value) => {
   const told = await heard(sink('mine', async () => value))
-  expect(told).toEqual(['error', expect.any(TypeError)])
+  expect(told).toEqual(['defect', expect.any(TypeError)])
   const advice = 'to fail, answer left(refused(…)), left(retryable(…)) or left(partlyFailed(…))'
   expect(String(told[1])).toContain(advice)
 })
@@ -167,18 +162,15 @@ describe('a time limit', () => {
   const never = (): Promise<never> => new Promise(() => {})
   const afterwards = (options: SinkOptions, wait: number): ReadonlyArray<unknown> => {
     const clock = virtualClock()
-    const told: unknown[] = []
-    sink<number>('mine', never, options)
-      .deliver(1, { ...onlyAttempt, clock })
-      .subscribe((verdict) => told.push(verdict))
+    const { told } = hear(sink<number>('mine', never, options), 1, { ...onlyAttempt, clock })
     clock.tick(wait)
     return told
   }
 
   test('is 30 seconds by default, and can be changed and switched off', () => {
     expect(afterwards({}, 29_999)).toEqual([])
-    expect(afterwards({}, 30_000)).toMatchObject([left({ reason: 'timeout' })])
-    expect(afterwards({ timeout: 50 }, 50)).toMatchObject([left({ reason: 'timeout' })])
+    expect(afterwards({}, 30_000)).toMatchObject([left({ reason: 'timeout' }), 'complete'])
+    expect(afterwards({ timeout: 50 }, 50)).toMatchObject([left({ reason: 'timeout' }), 'complete'])
     expect(afterwards({ timeout: Infinity }, 1e9)).toEqual([])
   })
   const words = /timeout must be a number of milliseconds above 0/
@@ -225,9 +217,9 @@ describe('the verdict of a handler', () => {
   test('is none when failureOf throws or answers none: that is a defect', async () => {
     const defect = new Error('in failureOf')
     const mine = sink('mine', () => Promise.reject(new Error('no')), { failureOf: throwing(defect) })
-    expect(await heard(mine)).toEqual(['error', defect])
+    expect(await heard(mine)).toEqual(['defect', defect])
     const none = sink('mine', () => Promise.reject(new Error('no')), { failureOf: () => ({}) as Failure })
-    expect(await heard(none)).toEqual(['error', expect.any(TypeError)])
+    expect(await heard(none)).toEqual(['defect', expect.any(TypeError)])
   })
 })
 

@@ -3,6 +3,7 @@ import { Observable, type Subscriber } from 'rxjs'
 import { expect, test, vi } from 'vitest'
 import { onlyAttempt, withTimeout, type Sink, type Verdict } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/index.ts'
+import { hear } from './deliverOnce.ts'
 
 const sinkOf = (start: (subscriber: Subscriber<Verdict>) => void): Sink<number> => ({
   name: 'a',
@@ -21,12 +22,10 @@ test('a verdict that comes at once is in time, however long its sink took, and r
     subscriber.next(right({ sink: 'a' }))
     subscriber.complete()
   })
-  const heard: string[] = []
   const monotonic = vi.fn(() => time)
-  withTimeout({ timeout: 100 })(sink)
-    .deliver(1, { ...onlyAttempt, clock: { ...virtualClock(), monotonic } })
-    .subscribe((verdict) => heard.push(verdict._tag))
-  expect([heard, monotonic.mock.calls]).toEqual([['Right'], []])
+  const clock = { ...virtualClock(), monotonic }
+  const { told } = hear(withTimeout({ timeout: 100 })(sink), 1, { ...onlyAttempt, clock })
+  expect([told, monotonic.mock.calls]).toEqual([[right({ sink: 'a' }), 'complete'], []])
 })
 
 test.each([

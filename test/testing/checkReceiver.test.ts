@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { brokenReceivers, checkReceiver, loopbackReceiver, receiverVectors } from '../../src/testing/index.ts'
+import { brokenReceivers, checkReceiver, receiverVectors } from '../../src/testing/index.ts'
 import { testCertificates, VECTOR_SECRET, type CheckReceiverOptions } from '../../src/testing/index.ts'
 import type { BrokenReceiver, FaultScript, Received, ReceiverReport } from '../../src/testing/index.ts'
 import { signatureOf, type Secret } from '../../src/signing/index.ts'
@@ -74,8 +74,7 @@ describe('checkReceiver', () => {
 
   it('trusts the authorities that it is given, and no others', async () => {
     const { valid, ca } = testCertificates()
-    const { url, close } = await loopbackReceiver([], { tls: valid })
-    use(url, close)
+    const { url } = await receive([], { tls: valid })
     expect(seenIn(await checkReceiver(url, { secret, tls: { ca } }))).toEqual(['200'])
     const [untrusted, ...others] = seenIn(await checkReceiver(url, { secret }))
     expect(untrusted).toMatch(/^the issuer of the certificate is unknown: .*give tls\.ca/)
