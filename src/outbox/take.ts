@@ -128,7 +128,7 @@ export interface BatchBounds {
   readonly count: number
   /** Of the sizes in a line. */
   readonly bytes: number
-  /** Milliseconds after the last start, or after the first entry came. */
+  /** Milliseconds after the last start of new entries, or after the first of them came. */
   readonly delay: number
   readonly delayAfter: 'start' | 'entry'
   /**

@@ -2,8 +2,9 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withRateLimit } from '../../src/index.ts'
+import { exponential } from '../../src/policy/index.ts'
 import { maxHeldBytes } from '../../src/event/payload.ts'
-import { event, many, open, turn, yes, type World } from './virtual.ts'
+import { busy, event, many, open, turn, yes, type World } from './virtual.ts'
 import { forAllAsync } from '../support/check.ts'
 
 const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<void> => {
@@ -34,6 +35,18 @@ describe('how a client batches', () => {
     world.clock.tick(5_000)
     expect(world.requests()).toEqual(['7000 a', '12000 b'])
     expect(causes(world)).toEqual(['delay', 'delay'])
+  })
+
+  it('15: a retry is no flush: new messages do not wait for those that are tried again', async () => {
+    const retry = exponential({ base: 3_000, factor: 1 })
+    const world = open({ concurrency: 2, retry }, ({ members: [first] }) => ({
+      verdict: first?.id === 'a' ? busy : yes,
+    }))
+    await track(world, 'a')
+    world.clock.tick(6_000)
+    await track(world, 'b')
+    world.clock.tick(5_000)
+    expect(world.requests()).toEqual(['5000 a', '8000 a', '10000 b', '11000 a'])
   })
 
   it('17: nineteen and then silence are one request after the delay; nothing is no request, and no timer', async () => {
