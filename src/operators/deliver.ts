@@ -196,13 +196,13 @@ const runRelay = <L, P, D>(
       reportedLefts.add(end)
     }
     const answered = (refusal: Refusal | undefined, answer: SourceAnswer | undefined): void => {
-      // The last batch waits for all its items.
-      if (--enqueuing === 0 && state === 'ended') work.flush('end')
       if (refusal !== undefined) {
         answer?.end(refusal)
         reportLeft(refusal)
         subscriber.next(refusal)
       }
+      // After the refusal, because the stream may end here. The last batch waits for all its items.
+      if (--enqueuing === 0 && state === 'ended') work.flush('end')
       endIfDone()
     }
     const offer = (item: P, answer: SourceAnswer | undefined): void => {
@@ -210,9 +210,8 @@ const runRelay = <L, P, D>(
       whenAnswered(
         (): Awaitable<Either<Refusal, unknown>> => {
           const fault = sizeOf && sizeFault(sizeOf, item)
-          return fault === undefined
-            ? work.offer(item, answer && ((entry) => keep(entry, answer)))
-            : left(invalid(item, [fault]))
+          if (fault !== undefined) return left(invalid(item, [fault]))
+          return work.offer(item, answer && ((entry) => keep(entry, answer)))
         },
         (given) => answered(isLeft(given) ? given.left : undefined, answer),
         (error) => answered(notStored(item, messageOf(error)), answer),

@@ -35,14 +35,14 @@ const record = <T>(stream: Observable<T>): { values: T[]; end: string } => {
 const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }) => seen.values.map((v) => v._tag).join(' ')
 
 describe('deliver', () => {
-  it('delivers what its outbox stored though the answer was lost', async () => {
+  it.each([true, false])('tells a lost answer, and delivers what was stored: %s', async (isStored) => {
     const inner = memoryOutbox<string>()
     const enqueue = (items: ReadonlyArray<string>) =>
-      turns().then(() => Promise.reject(Object.assign(new Error('lost'), inner.enqueue(items))))
+      turns().then(() => Promise.reject(Object.assign(new Error('lost'), isStored && inner.enqueue(items))))
     const [clock, outbox] = [virtualClock(), { ...inner, keeps: () => true, enqueue }]
     const seen = record(of(right('a')).pipe(deliver(sink('s', nothing), { clock, outbox })))
     await clock.advance(2_000)
-    expect(tags(seen)).toBe('NotStored Delivered')
+    expect([tags(seen), seen.end]).toEqual([isStored ? 'NotStored Delivered' : 'NotStored', 'complete'])
   })
 
   it.each([() => memoryOutbox<string>(), () => lmdbOutbox<string>({ path: newFolder() })])(
