@@ -141,6 +141,8 @@ const runRelay = <L, P, D>(
     let enqueuing = 0
     const answers = openAnswers.get(outbox) ?? new Map<string, SourceAnswer>()
     openAnswers.set(outbox, answers)
+    /** Others add to a shared outbox. Their items wait for a full batch again, or for `maxDelay`. */
+    const atEnd = outbox.watch && (options.batch?.maxDelay ?? 0) < Infinity ? 'flush' : 'end'
     const isStopped = (): boolean => state === 'stopped'
     const settled = (id: string, outcome: Outcome<P>): void => {
       if (answers.size === 0) return
@@ -184,7 +186,7 @@ const runRelay = <L, P, D>(
       if (isStopped()) return
       state = 'ended'
       sourceError = failed
-      if (enqueuing === 0) work.flush('end')
+      if (enqueuing === 0) work.flush(atEnd)
       endIfDone()
     }
     const reportLeft = (end: unknown): void => {
@@ -202,7 +204,7 @@ const runRelay = <L, P, D>(
         subscriber.next(refusal)
       }
       // After the refusal, because the stream may end here. The last batch waits for all its items.
-      if (--enqueuing === 0 && state === 'ended') work.flush('end')
+      if (--enqueuing === 0 && state === 'ended') work.flush(atEnd)
       endIfDone()
     }
     const offer = (item: P, answer: SourceAnswer | undefined): void => {

@@ -155,7 +155,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (todo.do === 'wait') {
         // Else the next item would not be the first: a batch would not wait for others.
         if ((at.flushing !== undefined || at.unleased === UNKNOWN) && isSent()) {
-          if (at.flushing === 'flush') at.flushing = undefined
+          if (at.flushing === 'flush' || (isShared && !staysOpen)) at.flushing = undefined
           at.unleased = { count: 0, bytes: 0 }
         }
         timer.set(todo.until)

@@ -5,6 +5,7 @@ import { anything, busy, event, open, turn, yes } from './virtual.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 import { describe, expect, it } from 'vitest'
 
 it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -74,6 +75,25 @@ describe('close', () => {
     await client[Symbol.asyncDispose]()
     // The sink is not its own.
     expect([isComplete, sink.closed]).toEqual([true, []])
+  })
+
+  it('waits for full batches of what others add to its store meanwhile', async () => {
+    let other = memoryOutbox<Message>()
+    const over = (clock: VirtualClock) => {
+      const { open: view } = sharedStore<Message>(clock, { latency: 5 })
+      other = view().outbox
+      return { outbox: view().outbox, flushAfter: 1_000 }
+    }
+    const { client, clock, sink } = open(over, () => ({ verdict: yes, after: 20 }))
+    client.track(event('a'))
+    await clock.advance(1_100)
+    client.track(event('b'))
+    void client.close()
+    for (let n = 0; n < 150; n++) {
+      void other.enqueue(sink.calls[0]?.item.members ?? [])
+      await clock.advance(10)
+    }
+    expect(sink.calls).toHaveLength(9)
   })
 })
 

@@ -89,6 +89,22 @@ describe('deliver with a batch', () => {
     expect(isOver()).toBe(true)
   })
 
+  it('waits after its end for full batches of what others add to a shared outbox', () => {
+    let lookAgain = (): void => undefined
+    const watch = (call: () => void) => ((lookAgain = call), () => undefined)
+    const outbox = { ...memoryOutbox<string>(), watch }
+    const { clock, give, input, sent, isOver } = play({ outbox })
+    give('a')
+    input.complete()
+    for (const item of 'bcde') {
+      void outbox.enqueue([item])
+      lookAgain()
+      clock.tick(4)
+    }
+    clock.tick(200)
+    expect([sent(), isOver()]).toEqual([['0 a', '8 b,c,d', '108 e'], true])
+  })
+
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
     const { clock, give, sent, tags, events } = play({}, (items, number) =>
       number === 1 ? left(partlyFailed(items.map((id) => (id === 'x' ? no : id === 'y' ? busy : yes)))) : yes,
