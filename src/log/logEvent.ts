@@ -4,7 +4,7 @@ import { MESSAGE, codeOf, isError, messageOf, retryable } from '../core/failure.
 import type { Failure, Receipt, Retryable } from '../core/failure.ts'
 import { flat } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { ShownError, UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
+import { ConfigError, ShownError, UnfitAnswer, type Refusal, type Threw } from '../core/refusal.ts'
 
 /** Of each log event: milliseconds since 1970, and the name of its part. @inline */
 export interface Told {
@@ -123,8 +123,9 @@ const frameOf = ({ stack = '', message }: Error): string => {
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!isError(error)) return `a thrown ${typeof error}`
-    const isOurs = error instanceof ShownError || error instanceof UnfitAnswer
-    if (isOurs) return `${error.name}: ${error.message}`
+    // With a cause a ConfigError quotes what a factory of the host threw.
+    const isOurs = error instanceof ConfigError ? error.cause === undefined : error instanceof ShownError
+    if (isOurs || error instanceof UnfitAnswer) return `${error.name}: ${error.message}`
     const code = codeOf(error)
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })

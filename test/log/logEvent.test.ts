@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
-import { ShownError, UnfitAnswer } from '../../src/core/refusal.ts'
+import { ConfigError, ShownError, UnfitAnswer } from '../../src/core/refusal.ts'
 import { errorKind } from '../../src/log/logEvent.ts'
 import { SECRET } from './events.ts'
 import { forAll } from '../support/check.ts'
@@ -11,6 +11,9 @@ it('names the kind, the code and the place', () => {
   expect(errorKind(broken)).toMatch(/^RangeError \(EPIPE\) at .*logEvent\.test\.ts/)
   const notOpened = new OutboxError('missing', '/x', 'not opened, as b')
   expect(errorKind(notOpened)).toBe('OutboxError: not opened, as b')
+  const wrong = (cause?: Error) => errorKind(Object.assign(new ConfigError('its factory', []), { cause }))
+  expect(wrong()).toBe('ConfigError: its factory: ')
+  expect(wrong(broken)).not.toContain('factory')
   expect(errorKind(new UnfitAnswer('must be a text'))).toBe('TypeError: must be a text')
   expect(errorKind(new ShownError('too late'))).toBe('Error: too late')
   expect(errorKind('text')).toBe('a thrown string')
