@@ -1,11 +1,11 @@
 /** flush and close. */
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { anything, busy, event, open, turn, yes } from './virtual.ts'
+import { anything, busy, event, open, turn, yes, type Answer } from './virtual.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
-import { sharedStore } from '../support/sharedStore.ts'
+import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 
 it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -78,30 +78,24 @@ describe('close', () => {
   })
 
   it('waits for full batches of what others add to its store meanwhile', async () => {
-    let other = memoryOutbox<Message>()
-    const over = (clock: VirtualClock) => {
-      const { open: view } = sharedStore<Message>(clock, { latency: 5 })
-      other = view().outbox
-      return { outbox: view().outbox, flushAfter: 1_000 }
-    }
-    const { client, clock, sink } = open(over, () => ({ verdict: yes, after: 20 }))
+    const [inner, added] = [memoryOutbox<Message>(), new Subject<void>()]
+    const outbox = { ...inner, watch: (call: () => void) => (added.subscribe(call), () => undefined) }
+    const { client, clock, sink } = open({ outbox }, () => ({ verdict: yes, after: 20 }))
     client.track(event('a'))
-    await clock.advance(1_100)
-    client.track(event('b'))
     void client.close()
     for (let n = 0; n < 150; n++) {
-      void other.enqueue(sink.calls[0]?.item.members ?? [])
+      void inner.enqueue(sink.calls[0]?.item.members ?? [])
+      added.next()
       await clock.advance(10)
     }
-    expect(sink.calls).toHaveLength(9)
+    expect(sink.calls).toHaveLength(8)
   })
 })
 
 describe('a timeout that is none', () => {
   it('is reported, and the default is taken', async () => {
-    const { client, clock, defects } = open({ size: 1 }, (_batch, number) => ({
-      verdict: number < 4 ? busy : yes,
-    }))
+    const answer: Answer = (_, number) => ({ verdict: number < 4 ? busy : yes })
+    const { client, clock, defects } = open({ size: 1 }, answer)
     client.track(event('a'))
     const flushed = client.flush(anything({ timeout: '2000' }))
     const closing = client.close(anything({ timeout: Number.NaN }))

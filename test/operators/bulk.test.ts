@@ -90,15 +90,14 @@ describe('deliver with a batch', () => {
   })
 
   it('waits after its end for full batches of what others add to a shared outbox', () => {
-    let lookAgain = (): void => undefined
-    const watch = (call: () => void) => ((lookAgain = call), () => undefined)
-    const outbox = { ...memoryOutbox<string>(), watch }
+    const [inner, added] = [memoryOutbox<string>(), new Subject<void>()]
+    const outbox = { ...inner, watch: (call: () => void) => (added.subscribe(call), () => undefined) }
     const { clock, give, input, sent, isOver } = play({ outbox })
     give('a')
     input.complete()
     for (const item of 'bcde') {
-      void outbox.enqueue([item])
-      lookAgain()
+      void inner.enqueue([item])
+      added.next()
       clock.tick(4)
     }
     clock.tick(200)
