@@ -123,9 +123,9 @@ const frameOf = ({ stack = '', message }: Error): string => {
 export const errorKind = (error: unknown): string =>
   valueOr('an error that cannot be read', () => {
     if (!isError(error)) return `a thrown ${typeof error}`
-    // With a cause a ConfigError quotes what a factory of the host threw.
-    const isOurs = error instanceof ConfigError ? error.cause === undefined : error instanceof ShownError
-    if (isOurs || error instanceof UnfitAnswer) return `${error.name}: ${error.message}`
+    const isOurs = error instanceof ShownError || error instanceof UnfitAnswer
+    // A ConfigError with a cause quotes what a function of the host threw.
+    if (isOurs && !(error instanceof ConfigError && error.cause)) return `${error.name}: ${error.message}`
     const code = codeOf(error)
     return `${error.name}${code && ` (${code})`} ${frameOf(error)}`.trimEnd()
   })

@@ -47,8 +47,7 @@ it('sends what is still being stored, and later what the host redrives in its ou
   const outbox = memoryOutbox<Message>()
   const { enqueue } = outbox
   const options = (clock: VirtualClock) => {
-    const slow: typeof enqueue = (items) =>
-      new Promise((done) => void clock.schedule(5, () => done(enqueue(items))))
+    const slow: typeof enqueue = (items) => clock.sleep(5).then(() => enqueue(items))
     return { outbox: Object.assign(outbox, { enqueue: slow }) }
   }
   const answer = (_: unknown, __: number, at: number) => ({ verdict: at === 0 ? left(refused('no')) : yes })

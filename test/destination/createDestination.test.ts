@@ -133,19 +133,17 @@ it.each([true, false])('orders an outbox without the key, and what the host redr
   expect(destination.stats()).toMatchObject({ rejected: 1, delivered: 2 })
 })
 
-describe('ready', () => {
-  it('waits until an event has left, after Full for its bytes', async () => {
-    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 700 })
-    const call = track('m2')
-    await destination.send(track('m1'))
-    expect(await destination.send(call)).toMatchObject({ left: { _tag: 'Full', input: call } })
-    let isReady = false
-    void destination.ready().then(() => (isReady = true))
-    await clock.advance(9)
-    expect(isReady).toBe(false)
-    await clock.advance(1)
-    expect([isReady, (await destination.send(call))._tag]).toEqual([true, 'Right'])
-  })
+it('ready waits until an event has left, after Full for its bytes', async () => {
+  const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 700 })
+  const call = track('m2')
+  await destination.send(track('m1'))
+  expect(await destination.send(call)).toMatchObject({ left: { _tag: 'Full', input: call } })
+  let isReady = false
+  void destination.ready().then(() => (isReady = true))
+  await clock.advance(9)
+  expect(isReady).toBe(false)
+  await clock.advance(1)
+  expect([isReady, (await destination.send(call))._tag]).toEqual([true, 'Right'])
 })
 
 it('an attempt that outlives its deadline is reported with the time, and its dead letter is dated', async () => {

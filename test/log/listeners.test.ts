@@ -72,24 +72,22 @@ it('gives refusals to the channel of their name before', () => {
   expect(seen).toEqual(logEvents.filter(({ _tag }) => _tag === 'NotAccepted'))
 })
 
-describe('isListening', () => {
-  afterEach(() => void vi.unstubAllEnvs())
+afterEach(() => void vi.unstubAllEnvs())
 
-  it('is true for onEvent, for DEBUG, and for the channel of that kind while it has subscribers', () => {
-    vi.stubEnv('DEBUG', undefined)
-    const hears = isListening({})
-    const listener = (): void => undefined
-    expect([hears('Accepted'), hears('Ended')]).toEqual([false, false])
-    diagnostics.subscribe('headrace:ended', listener)
-    expect([hears('Accepted'), hears('Ended')]).toEqual([false, true])
-    diagnostics.unsubscribe('headrace:ended', listener)
-    expect(hears('Ended')).toBe(false)
-    for (const deaf of [{ logger: console }, { onEvent: constVoid }])
-      expect(isListening(deaf)('Accepted')).toBe(false)
-    expect(isListening({ onEvent: listener })('Accepted')).toBe(true)
-    vi.stubEnv('DEBUG', 'analytics')
-    expect(isListening({})('Accepted')).toBe(true)
-    vi.stubEnv('DEBUG', '')
-    expect(isListening({})('Accepted')).toBe(false)
-  })
+it('isListening is true for onEvent, for DEBUG, and for the channel of that kind while it has subscribers', () => {
+  vi.stubEnv('DEBUG', undefined)
+  const hears = isListening({})
+  const listener = (): void => undefined
+  expect([hears('Accepted'), hears('Ended')]).toEqual([false, false])
+  diagnostics.subscribe('headrace:ended', listener)
+  expect([hears('Accepted'), hears('Ended')]).toEqual([false, true])
+  diagnostics.unsubscribe('headrace:ended', listener)
+  expect(hears('Ended')).toBe(false)
+  for (const deaf of [{ logger: console }, { onEvent: constVoid }])
+    expect(isListening(deaf)('Accepted')).toBe(false)
+  expect(isListening({ onEvent: listener })('Accepted')).toBe(true)
+  vi.stubEnv('DEBUG', 'analytics')
+  expect(isListening({})('Accepted')).toBe(true)
+  vi.stubEnv('DEBUG', '')
+  expect(isListening({})('Accepted')).toBe(false)
 })

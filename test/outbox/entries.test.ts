@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { constVoid } from '../../src/core/either.ts'
@@ -78,32 +78,30 @@ it('repeats of a result are one, also after its transaction failed, or was writt
   await close()
 })
 
-describe('a wrong clock', () => {
-  const DAY = 24 * 3_600_000
-  const at = (now: number): Clock => ({ now: () => now, monotonic: () => 0, schedule: () => () => undefined })
+const DAY = 24 * 3_600_000
+const at = (now: number): Clock => ({ now: () => now, monotonic: () => 0, schedule: () => () => undefined })
 
-  it('stored due times more than 25 days ahead: they count as now, as first attempts do; a wait is cut to 24 days', async () => {
-    const path = newFolder()
-    const before = open(path, { clock: at(1_000 * DAY) })
-    await before.enqueue(['far', 'near', 'never'])
-    const [far, near, never] = await before.lease(0, ALL)
-    if (far === undefined || near === undefined || never === undefined) throw new Error('all are there')
-    await before.nack([{ entry: never, due: NaN }])
-    expect(before.nextDue()).toBe(1_000 * DAY)
-    await before.ack((await before.lease(1_000 * DAY, ALL)).map(yes))
-    await before.nack([
-      { entry: { ...far, firstAttemptAt: 1_000 * DAY }, due: 1_000 * DAY + 5 },
-      { entry: { ...near, firstAttemptAt: 10 * DAY }, due: 20 * DAY },
-    ])
-    await before.close()
-    const outbox = open(path, { clock: at(10 * DAY) })
-    expect(outbox.nextDue()).toBe(10 * DAY)
-    expect(await outbox.lease(10 * DAY, ALL)).toMatchObject([{ item: 'far', firstAttemptAt: 10 * DAY }])
-    expect(outbox.nextDue()).toBe(20 * DAY)
-    expect(await outbox.lease(20 * DAY, ALL)).toMatchObject([{ item: 'near', firstAttemptAt: 10 * DAY }])
-    await outbox.nack([far, near].map((entry, n) => ({ entry, due: n === 0 ? Infinity : 40 * DAY })))
-    await outbox.close()
-    const again = open(path, { clock: at(9.5 * DAY) })
-    expect(again.nextDue()).toBe(34 * DAY)
-  })
+it('a wrong clock stored due times more than 25 days ahead: they count as now, as first attempts do; a wait is cut to 24 days', async () => {
+  const path = newFolder()
+  const before = open(path, { clock: at(1_000 * DAY) })
+  await before.enqueue(['far', 'near', 'never'])
+  const [far, near, never] = await before.lease(0, ALL)
+  if (far === undefined || near === undefined || never === undefined) throw new Error('all are there')
+  await before.nack([{ entry: never, due: NaN }])
+  expect(before.nextDue()).toBe(1_000 * DAY)
+  await before.ack((await before.lease(1_000 * DAY, ALL)).map(yes))
+  await before.nack([
+    { entry: { ...far, firstAttemptAt: 1_000 * DAY }, due: 1_000 * DAY + 5 },
+    { entry: { ...near, firstAttemptAt: 10 * DAY }, due: 20 * DAY },
+  ])
+  await before.close()
+  const outbox = open(path, { clock: at(10 * DAY) })
+  expect(outbox.nextDue()).toBe(10 * DAY)
+  expect(await outbox.lease(10 * DAY, ALL)).toMatchObject([{ item: 'far', firstAttemptAt: 10 * DAY }])
+  expect(outbox.nextDue()).toBe(20 * DAY)
+  expect(await outbox.lease(20 * DAY, ALL)).toMatchObject([{ item: 'near', firstAttemptAt: 10 * DAY }])
+  await outbox.nack([far, near].map((entry, n) => ({ entry, due: n === 0 ? Infinity : 40 * DAY })))
+  await outbox.close()
+  const again = open(path, { clock: at(9.5 * DAY) })
+  expect(again.nextDue()).toBe(34 * DAY)
 })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
 import { lmdbOutbox, type LmdbOutbox } from '../../src/outbox/lmdb/index.ts'
@@ -94,92 +94,88 @@ interface Filled {
   readonly unhandled: ReadonlyArray<string>
 }
 
-describe('a disk that is full', () => {
-  /** Fills it by a process, and checks that what was accepted and not ended is there. */
-  const survives = async (path: string, command: string, args: ReadonlyArray<string>): Promise<Filled> => {
-    const { stdout, stderr, status } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1e8 })
-    expect(status, stderr).toBe(0)
-    const filled = JSON.parse(stdout) as Filled
-    expect(filled).toMatchObject({ waiting: filled.accepted.length, unhandled: [] })
-    expect(filled.accepted.length).toBeGreaterThan(500)
-    const outbox = open(path)
-    const rest = filled.accepted.filter((key) => !filled.ended.includes(key)).map(textOf)
-    expect((await outbox.lease(0, ALL)).map(({ item }) => item)).toEqual(rest)
-    expect(outbox.stats()).toMatchObject({ waiting: rest.length, dead: 0 })
-    await outbox.close()
-    return filled
-  }
+/** Fills it by a process, and checks that what was accepted and not ended is there. */
+const survives = async (path: string, command: string, args: ReadonlyArray<string>): Promise<Filled> => {
+  const { stdout, stderr, status } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1e8 })
+  expect(status, stderr).toBe(0)
+  const filled = JSON.parse(stdout) as Filled
+  expect(filled).toMatchObject({ waiting: filled.accepted.length, unhandled: [] })
+  expect(filled.accepted.length).toBeGreaterThan(500)
+  const outbox = open(path)
+  const rest = filled.accepted.filter((key) => !filled.ended.includes(key)).map(textOf)
+  expect((await outbox.lease(0, ALL)).map(({ item }) => item)).toEqual(rest)
+  expect(outbox.stats()).toMatchObject({ waiting: rest.length, dead: 0 })
+  await outbox.close()
+  return filled
+}
 
-  it('refuses new items where a write fails, and ends those that it has', async () => {
-    const path = newFolder()
-    // No file may grow beyond 4 MiB. The signal that says so is ignored, so the write fails.
-    const limited = `trap '' XFSZ; ulimit -f 8192; exec "$@"`
-    const args = ['-c', limited, 'sh', process.execPath, CHILD, 'fill', path]
-    const { refusals } = await survives(path, 'sh', args)
-    expect(refusals).toEqual([expect.stringContaining(`${path} could not write (is its disk full?)`)])
-  })
-
-  if (RUNS >= 10_000)
-    it('keeps 8 MiB free for what ends, and needs them for a new store', async ({ skip }) => {
-      const folder = newFolder()
-      if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0)
-        skip('this user cannot mount a small disk')
-      onTestFinished(() => void spawnSync('umount', [folder]))
-      const path = join(folder, 'outbox')
-      mkdirSync(path)
-      const { refusals } = await survives(path, process.execPath, [CHILD, 'fill', path])
-      expect(refusals).toEqual([
-        `the disk of the outbox in ${path} is nearly full: new items are refused until there is room`,
-      ])
-      expect(() => open(join(folder, 'another'))).toThrow('no space is left for the outbox in')
-      // What ends leaves room in the file, and none on the disk.
-      const outbox = open(path)
-      const entries = await outbox.lease(0, ALL)
-      await outbox.ack(entries.map((entry) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'a' }) })))
-      expect(await outbox.enqueue([textOf('1-1')])).toMatchObject([{ _tag: 'Right' }])
-      await outbox.close()
-      spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'fill')}`, 'bs=4096'])
-      expect(() => open(path)).toThrow('no space is left for the outbox in')
-    })
+it('a full disk: it refuses new items where a write fails, and ends those that it has', async () => {
+  const path = newFolder()
+  // No file may grow beyond 4 MiB. The signal that says so is ignored, so the write fails.
+  const limited = `trap '' XFSZ; ulimit -f 8192; exec "$@"`
+  const args = ['-c', limited, 'sh', process.execPath, CHILD, 'fill', path]
+  const { refusals } = await survives(path, 'sh', args)
+  expect(refusals).toEqual([expect.stringContaining(`${path} could not write (is its disk full?)`)])
 })
 
-describe('a sync', () => {
-  const isTraced = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
-
-  /** What `strace -f -y` wrote. Calls that another thread interrupted are joined where they ended. */
-  const callsIn = (trace: string): ReadonlyArray<string> => {
-    const begun = new Map<string, string>()
-    return trace.split('\n').flatMap((line) => {
-      const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
-      if (call.endsWith('<unfinished ...>')) {
-        begun.set(thread, call.slice(0, -'<unfinished ...>'.length).trimEnd())
-        return []
-      }
-      const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(call)
-      return [resumed === null ? call : `${begun.get(thread) ?? ''}${resumed[1] ?? ''}`]
-    })
-  }
-
-  it.runIf(isTraced)('of the pages and then of the meta page comes before each answer', () => {
+if (RUNS >= 10_000)
+  it('keeps 8 MiB free for what ends, and needs them for a new store', async ({ skip }) => {
     const folder = newFolder()
-    const file = join(folder, 'calls')
-    const traced = ['-f', '-y', '-e', 'trace=openat,write,pwrite64,fsync,fdatasync', '-o', file]
-    const child = [process.execPath, CHILD, 'sync', join(folder, 'outbox'), '50']
-    expect(spawnSync('strace', [...traced, ...child]).status).toBe(0)
-    let accepted = 0
-    let direct: string | undefined
-    let state: 'written' | 'synced' | 'safe' = 'written'
-    for (const call of callsIn(readFileSync(file, 'utf8'))) {
-      // The meta page is written to a file that was opened to write through to the disk.
-      direct = /^openat\(.*data\.mdb", [^)]*O_DSYNC[^)]*\)\s+= (\d+)/.exec(call)?.[1] ?? direct
-      if (/^f(data)?sync\(\d+<[^>]*data\.mdb>\)\s+= 0/.test(call)) state = 'synced'
-      else if (state === 'synced' && direct !== undefined && call.startsWith(`pwrite64(${direct}<`))
-        state = 'safe'
-      if (!/^write\(1<[^>]*>, "accepted \d+/.test(call)) continue
-      accepted++
-      expect(state).toBe('safe')
-      state = 'written'
-    }
-    expect(accepted).toBe(50)
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0)
+      skip('this user cannot mount a small disk')
+    onTestFinished(() => void spawnSync('umount', [folder]))
+    const path = join(folder, 'outbox')
+    mkdirSync(path)
+    const { refusals } = await survives(path, process.execPath, [CHILD, 'fill', path])
+    expect(refusals).toEqual([
+      `the disk of the outbox in ${path} is nearly full: new items are refused until there is room`,
+    ])
+    expect(() => open(join(folder, 'another'))).toThrow('no space is left for the outbox in')
+    // What ends leaves room in the file, and none on the disk.
+    const outbox = open(path)
+    const entries = await outbox.lease(0, ALL)
+    await outbox.ack(entries.map((entry) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'a' }) })))
+    expect(await outbox.enqueue([textOf('1-1')])).toMatchObject([{ _tag: 'Right' }])
+    await outbox.close()
+    spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'fill')}`, 'bs=4096'])
+    expect(() => open(path)).toThrow('no space is left for the outbox in')
   })
+
+const isTraced = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
+
+/** What `strace -f -y` wrote. Calls that another thread interrupted are joined where they ended. */
+const callsIn = (trace: string): ReadonlyArray<string> => {
+  const begun = new Map<string, string>()
+  return trace.split('\n').flatMap((line) => {
+    const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
+    if (call.endsWith('<unfinished ...>')) {
+      begun.set(thread, call.slice(0, -'<unfinished ...>'.length).trimEnd())
+      return []
+    }
+    const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(call)
+    return [resumed === null ? call : `${begun.get(thread) ?? ''}${resumed[1] ?? ''}`]
+  })
+}
+
+it.runIf(isTraced)('a sync of the pages and then of the meta page comes before each answer', () => {
+  const folder = newFolder()
+  const file = join(folder, 'calls')
+  const traced = ['-f', '-y', '-e', 'trace=openat,write,pwrite64,fsync,fdatasync', '-o', file]
+  const child = [process.execPath, CHILD, 'sync', join(folder, 'outbox'), '50']
+  expect(spawnSync('strace', [...traced, ...child]).status).toBe(0)
+  let accepted = 0
+  let direct: string | undefined
+  let state: 'written' | 'synced' | 'safe' = 'written'
+  for (const call of callsIn(readFileSync(file, 'utf8'))) {
+    // The meta page is written to a file that was opened to write through to the disk.
+    direct = /^openat\(.*data\.mdb", [^)]*O_DSYNC[^)]*\)\s+= (\d+)/.exec(call)?.[1] ?? direct
+    if (/^f(data)?sync\(\d+<[^>]*data\.mdb>\)\s+= 0/.test(call)) state = 'synced'
+    else if (state === 'synced' && direct !== undefined && call.startsWith(`pwrite64(${direct}<`))
+      state = 'safe'
+    if (!/^write\(1<[^>]*>, "accepted \d+/.test(call)) continue
+    accepted++
+    expect(state).toBe('safe')
+    state = 'written'
+  }
+  expect(accepted).toBe(50)
 })

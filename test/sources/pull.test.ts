@@ -104,33 +104,31 @@ it('iterates again for each subscription', async () => {
   for (let n = 0; n < 2; n++) expect(await all(pulled)).toEqual([1, 2])
 })
 
-describe('counts by default', () => {
-  const numbers = Array.from({ length: 3_000 }, (_, n) => n)
-  const body = (n: number): object => ({ n })
-  const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
-  const isEven = filterRight((n: number) => n % 2 === 0)
-  const none = filterRight(() => false)
-  const unwritable = encode<number>(() => 5)
-  const small = memoryOutbox({ maxBytes: 1 })
-  it.each<readonly [string, OperatorFunction<number, unknown>]>([
-    ['an item that was skipped', pipe(lift<number>(), isEven, deliver(memory()))],
-    ['one that a function threw for', pipe(lift<number>(), mapRight(throwing('planted')), deliver(memory()))],
-    ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
-    ['the members of a batch', pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory()))],
-    ['the items of a batch of any', pipe(batched, deliver(memory()))],
-    ['batches without an outcome', batched],
-    ['batches that were skipped', pipe(batched, none, deliver(memory()))],
-    ['batches of batches', pipe(batched, batch({ sizeOf: () => 1, maxCount: 2 }), deliver(memory()))],
-    ['batches that were refused', pipe(batched, deliver(memory(), { outbox: small }))],
-  ])('%s', async (_, pipeline) => {
-    let last = -1
-    const counted = function* (): Iterable<number> {
-      for (const n of numbers) yield (last = n)
-    }
-    // Without the credits it would stop at 20.
-    await all(pull(counted(), pipeline, { window: 20, clock: virtualClock() }))
-    expect(last).toBe(2_999)
-  })
+const numbers = Array.from({ length: 3_000 }, (_, n) => n)
+const body = (n: number): object => ({ n })
+const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
+const isEven = filterRight((n: number) => n % 2 === 0)
+const none = filterRight(() => false)
+const unwritable = encode<number>(() => 5)
+const small = memoryOutbox({ maxBytes: 1 })
+it.each<readonly [string, OperatorFunction<number, unknown>]>([
+  ['an item that was skipped', pipe(lift<number>(), isEven, deliver(memory()))],
+  ['one that a function threw for', pipe(lift<number>(), mapRight(throwing('planted')), deliver(memory()))],
+  ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
+  ['the members of a batch', pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory()))],
+  ['the items of a batch of any', pipe(batched, deliver(memory()))],
+  ['batches without an outcome', batched],
+  ['batches that were skipped', pipe(batched, none, deliver(memory()))],
+  ['batches of batches', pipe(batched, batch({ sizeOf: () => 1, maxCount: 2 }), deliver(memory()))],
+  ['batches that were refused', pipe(batched, deliver(memory(), { outbox: small }))],
+])('counts by default: %s', async (_, pipeline) => {
+  let last = -1
+  const counted = function* (): Iterable<number> {
+    for (const n of numbers) yield (last = n)
+  }
+  // Without the credits it would stop at 20.
+  await all(pull(counted(), pipeline, { window: 20, clock: virtualClock() }))
+  expect(last).toBe(2_999)
 })
 
 describe('a standstill', () => {
