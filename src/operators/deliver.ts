@@ -141,7 +141,7 @@ const runRelay = <L, P, D>(
     let enqueuing = 0
     const answers = openAnswers.get(outbox) ?? new Map<string, SourceAnswer>()
     openAnswers.set(outbox, answers)
-    /** Others add to a shared outbox. Their items wait for a full batch again, or for `maxDelay`. */
+    /** What others add to a shared outbox meanwhile waits for a full batch, or for `maxDelay`. */
     const atEnd = outbox.watch && (options.batch?.maxDelay ?? 0) < Infinity ? 'flush' : 'end'
     const isStopped = (): boolean => state === 'stopped'
     const settled = (id: string, outcome: Outcome<P>): void => {
