@@ -37,8 +37,7 @@ describe('step', () => {
     const policy = both(slow, pipe(exponential(), fullJitter, capDelay(600_000)))
     const [early, late] = [1, 9].map((attempts) => after(policy, attempts, 0))
     expect(early).toMatchObject({ delay: 60_000, because: 'exponential from 1m x1' })
-    const because = 'exponential from 1s x2, full jitter, at most 10m'
-    expect(late).toMatchObject({ delay: 128_000, because })
+    expect(late).toMatchObject({ delay: 128_000, because: 'exponential from 1s x2, full jitter, at most 10m' })
     const constant = fullJitter(exponential({ base: 1, factor: 1 }))
     expect(after(both(always, constant), 1, 0)).toMatchObject({ because: show(constant) })
     expect(after(both(constant, capDelay(1)(constant)), 1, 0)).toMatchObject({ because: show(constant) })
@@ -75,8 +74,9 @@ const busy = left(retryable('status', { status: 503 }))
 
 it.each<readonly [RetryPolicy, string, string]>([
   [both(exponential(), limitRetries(0)), 'attempts', 'after all its 1 attempts'],
-  [both(exponential(), deadline(1)), 'deadline', 'at its deadline, after 1 attempts'],
+  [both(exponential(), deadline(1_000)), 'deadline', 'at its deadline, after 1 attempts'],
   [both(limitRetries(0), deadline(1)), 'attempts', 'after all its 1 attempts'],
+  [both(limitRetries(1), deadline(1)), 'deadline', 'at its deadline, after 1 attempts'],
 ])('says which limit was reached: %#', (policy, because, words) => {
   const end = after(policy, 1, 0, retryable('status', { status: 503 }))
   expect(end).toMatchObject({ _tag: 'Expired', failure: { because } })
@@ -89,11 +89,12 @@ it('expires what a retry inside gave up on, with the attempts of that', () => {
 })
 
 it.each([
-  (failure: Failure) => allFailed([{ sink: 'a', failure }]),
-  (failure: Failure) => notAll([{ sink: 'a', verdict: left(failure) }]),
-])('waits for several sinks that hold back, whatever the policy: %#', (combined) => {
-  const failure = combined(retryable('status', { notBefore: SINCE + 500 }))
-  expect(after(always, 1, 0, failure)).toMatchObject({ delay: 500 })
+  (a: Failure, b: Failure) => allFailed([a, b].map((failure) => ({ sink: 'a', failure }))),
+  (a: Failure, b: Failure) => notAll([a, b].map((failure) => ({ sink: 'a', verdict: left(failure) }))),
+])('waits for the first of several sinks that hold back, whatever the policy: %#', (combined) => {
+  const late = retryable('held', { notBefore: SINCE + 900, gate: 'rate' })
+  const early = retryable('held', { notBefore: SINCE + 500, gate: 'circuit' })
+  expect(after(always, 1, 0, combined(late, early))).toMatchObject({ delay: 500, because: 'circuit' })
 })
 
 describe('a step with a batch', () => {
