@@ -385,7 +385,7 @@ it('may be retried if nothing listens, the host has no address, or one side alon
   const unreachable = [refusing.url, 'http://no-such-host.invalid/']
   const mixed = [plain.url.replace('http:', 'https:'), secure.url.replace('https:', 'http:')]
   for (const url of [...unreachable, ...mixed]) {
-    const seen = await deliverOnce(sinkTo(url), event)
+    const seen = await deliverOnce(sinkTo({ url, timeout: 60_000, connectWithin: 60_000 }), event)
     expect(seen).toMatchObject({ verdicts: network, end: 'complete' })
     if (unreachable.includes(url)) expect(JSON.stringify(seen)).toContain('no request was sent')
   }

@@ -350,7 +350,7 @@ describe('PostgreSQL', async () => {
 
   const openMany = async (count: number, options: Some, of: Of = {}) => {
     const queue = `many${String(++queues)}`
-    const all = texts(count).map(() => make({ queue, linger: 5, leaseTime: 2_000, ...options }, of))
+    const all = texts(count).map(() => make({ queue, linger: 5, ...options }, of))
     return { queue, workers: await Promise.all(all) }
   }
   type Many = Awaited<ReturnType<typeof openMany>>
@@ -417,7 +417,7 @@ describe('PostgreSQL', async () => {
     const connectionString = url.replace(String(server), String(proxy.port))
     const through = new pg.Pool({ connectionString, max: 6, application_name: 'ended' })
     through.on('error', () => undefined)
-    const many = await openMany(2, { pool: through })
+    const many = await openMany(2, { pool: through, leaseTime: 2_000 })
     isOpen = true
     proxy.cutAll()
     const accepted: string[] = []

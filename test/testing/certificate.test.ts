@@ -35,13 +35,14 @@ test('wrong certificates mean in memory what they mean over HTTPS: refused, with
 
 test.each<readonly [Misbehaviour, string]>([
   [{ do: 'refuse', lasting: 60_000 }, 'connection refused'],
-  // The words depend on whether a name server answers.
+  // The words and the time depend on whether a name server answers.
   [{ do: 'dns' }, ''],
 ])('%j means in memory what it means over HTTP', async (fault, detail) => {
   const unknown = { url: 'http://receiver.invalid/', close: async () => undefined }
   const { url, close } = fault.do === 'dns' ? unknown : await loopbackReceiver([fault])
   onTestFinished(() => close())
-  const { verdicts } = await deliverOnce(webhook(url), payloadOf('{}'))
+  const hook = webhook({ url, timeout: 60_000, connectWithin: 60_000 })
+  const { verdicts } = await deliverOnce(hook, payloadOf('{}'))
   const [inSink] = await inMemory([fault], url)
   const left = { _tag: 'Retryable', reason: 'network', detail: expect.stringContaining(detail) }
   expect([verdicts, inSink]).toMatchObject([[{ left }], [{ left }]])
