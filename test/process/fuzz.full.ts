@@ -5,11 +5,9 @@ import { runScript } from './command.ts'
 
 const INPUTS = sized({ short: 1_000, full: 10_000, long: 100_000 })
 const targets = ['collector', 'sockets', 'settings', 'verify', 'ndjson']
-
 test.each(targets)(`${String(INPUTS)} inputs for: %s`, async (target) => {
-  const seed = String(Number(process.env['SEED'] ?? '1'))
-  const flags = ['--expose-gc', '--max-old-space-size=256']
-  const { stdout } = await runScript('fuzzProcess.js', [target, String(INPUTS), seed], ...flags)
+  const args = [target, String(INPUTS), process.env['SEED'] ?? '1']
+  const { stdout } = await runScript('fuzzProcess.js', args, '--expose-gc', '--max-old-space-size=256')
   console.log(stdout.trim())
   expect(JSON.parse(stdout)).toMatchObject({ inputs: INPUTS })
 })
