@@ -33,4 +33,5 @@ const laws = outboxLaws(
   },
 )
 
-registerLaws({ test }, laws, { runs: runs(0.2) })
+// With 20 runs one seed of nine never reaches the bound in bytes.
+registerLaws({ test }, laws, { runs: Math.max(100, runs(0.2)) })

@@ -37,7 +37,7 @@ describe.each([
   // A lost answer leaves the counts of this process off until it counts again, 5 s later.
   const counting = ['outbox/stats', 'outbox/repeats']
   const held = one.filter(({ id }) => !areBroken || !counting.includes(id))
-  registerLaws({ test }, held, { runs: runs(share) })
+  registerLaws({ test }, held, { runs: Math.max(100, runs(share)) })
 
   const bells = new Map<string, Set<(queue: string) => void>>()
   const codec = { toText: String, fromText: Number, sizeOf: () => 1 }
