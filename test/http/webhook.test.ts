@@ -380,7 +380,7 @@ describe('a receiver that answers', () => {
 })
 
 it('may be retried if nothing listens, the host has no address, or one side alone speaks TLS', async () => {
-  const [refusing, plain] = [await receive([{ do: 'refuse' }]), await receive()]
+  const [refusing, plain] = [await receive([{ do: 'refuse', lasting: 60_000 }]), await receive()]
   const secure = await receive([], { tls: certificates.valid })
   const unreachable = [refusing.url, 'http://no-such-host.invalid/']
   const mixed = [plain.url.replace('http:', 'https:'), secure.url.replace('https:', 'http:')]
