@@ -32,7 +32,8 @@ export const ordered = <A>(
   const lines = new Map<unknown, Line<A>>()
   /** By the id of the first entry. */
   const lineOf = new Map<string, Line<A>>()
-  /** Leased from the outbox and first of their line, but not handed out yet. */
+  /** Leased from the outbox and first of their line, but not handed out yet: retries, and new ones. */
+  const again = queue<Entry<A>>()
   const ready = queue<Entry<A>>()
   let behind = 0
 
@@ -82,21 +83,19 @@ export const ordered = <A>(
 
   const lease: Outbox<A>['lease'] = (now, { count, retries }) => {
     if (!isRestored) restore()
-    const leased: Array<Entry<A>> = []
-    const missing = (): number => count - leased.length - ready.size()
+    const missing = (): number => count - again.size() - ready.size()
 
     /** Asks the outbox, and again: a lease may bring only entries that belong behind others. */
     const leaseMore = (): Awaitable<ReadonlyArray<Entry<A>>> => {
-      const maxRetries = Math.max(0, Math.min(count, retries) - leased.length)
+      const maxRetries = Math.max(0, Math.min(count, retries) - again.size())
       const noNew = missing() <= 0 || isFull()
       const maxNew = noNew ? 0 : Math.min(MAX_LEASE, missing() + maxBehind - behind)
       const limits = { count: Math.max(maxNew, maxRetries), retries: maxRetries, retriesOnly: noNew }
       const use = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
-        for (const entry of entries.filter(isFirst))
-          if (entry.progress === undefined) ready.push(entry)
-          else leased.push(entry)
+        for (const entry of entries.filter(isFirst)) (entry.progress ? again : ready).push(entry)
         if (limits.count > 0 && entries.length === limits.count && missing() > 0) return leaseMore()
-        return [...leased, ...ready.drain(count - leased.length)]
+        const due = again.drain(count)
+        return [...due, ...ready.drain(count - due.length)]
       }
       const answer = limits.count > 0 ? outbox.lease(now, limits) : []
       return isPromiseLike(answer) ? answer.then(use) : use(answer)
@@ -107,7 +106,7 @@ export const ordered = <A>(
   /** Adds the entries that are held here and not kept to those that the outbox gave back, in order. */
   const withHeld = (given: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
     const behindOthers = [...lines.values()].flatMap((line) => line.behind.drain())
-    const held = [...ready.drain(), ...behindOthers].filter((entry) => !outbox.keeps(entry))
+    const held = [...again.drain(), ...ready.drain(), ...behindOthers].filter((entry) => !outbox.keeps(entry))
     const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
     whenAnswered(() => outbox.ack(ended), constVoid, failed)
     const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
@@ -129,7 +128,7 @@ export const ordered = <A>(
       for (const { entry } of list) leave(entry)
       return answer
     },
-    nextDue: () => (ready.size() > 0 ? 0 : outbox.nextDue(isFull())),
+    nextDue: () => (again.size() + ready.size() > 0 ? 0 : outbox.nextDue(isFull())),
     takeRemaining: () => whenDone(outbox.takeRemaining(), withHeld),
     dead: outbox.dead,
     stats: () => outbox.stats(),

@@ -7,21 +7,14 @@ import { ordered } from '../../src/outbox/ordered.ts'
 
 const keyOf = (item: string): string | undefined => (item.startsWith('-') ? undefined : item[0])
 
-const setUp = (maxBehind = 100) => {
+const setUp = (maxBehind = 100, failing = 0) => {
   const asked: LeaseLimits[] = []
   const inner = memoryOutbox<string>()
-  const outbox: Outbox<string> = ordered(
-    {
-      ...inner,
-      lease: async (now, limits) => {
-        asked.push(limits)
-        return inner.lease(now, limits)
-      },
-    },
-    keyOf,
-    () => undefined,
-    maxBehind,
-  )
+  const leaseInner: typeof inner.lease = async (now, limits) => {
+    if (asked.push(limits) === failing) throw new Error('planted')
+    return inner.lease(now, limits)
+  }
+  const outbox = ordered({ ...inner, lease: leaseInner }, keyOf, () => undefined, maxBehind)
   const lease = async (count: number, retries = count) => outbox.lease(0, { count, retries })
   const end = (entry: Entry<string> | undefined) =>
     entry && outbox.ack([{ entry, outcome: delivered(entry.item, 1, { sink: 's' }) }])
@@ -67,6 +60,15 @@ describe('ordered', () => {
     expect(names(await lease(2))).toBe('a2 b1')
   })
 
+  it('hands out a retry after a lease that failed behind it', async () => {
+    const { outbox, lease, retry } = setUp(2, 3)
+    await outbox.enqueue(['a1'])
+    await retry((await lease(1))[0])
+    await outbox.enqueue(['a2', 'a3', 'a4'])
+    await expect(lease(2)).rejects.toThrow('planted')
+    expect([outbox.nextDue(), names(await lease(2))]).toEqual([0, 'a1'])
+  })
+
   it('knows what waits for a retry since an earlier process', async () => {
     const inner = memoryOutbox<string>()
     await inner.enqueue(['a1', 'a2', '-1'])
@@ -81,11 +83,7 @@ describe('ordered', () => {
   })
 
   it('has all that the outbox inside it has', () => {
-    const more = {
-      opened: async () => undefined,
-      watch: () => () => undefined,
-      enqueueIn: async () => right(0),
-    }
+    const more = { opened: async () => {}, watch: () => () => {}, enqueueIn: async () => right(0) }
     const inner = { ...memoryOutbox<string>(), ...more } as Outbox<string>
     expect(ordered(inner, keyOf, String)).toEqual(
       Object.fromEntries(Object.keys(inner).map((key) => [key, expect.anything()])),
