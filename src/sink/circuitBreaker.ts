@@ -41,7 +41,7 @@ const isAnswer = (failure: Failure, { lastFailure }: Attempt): boolean =>
  * timer.
  *
  * @throws ConfigError if `failures` or `openTimeout` is not a whole number of at least 1.
- * The layer throws a TypeError if it is around the sink, or one inside, already.
+ * The layer throws a TypeError around a sink that has it. In a sink of `route` it is not seen: all is held.
  *
  * @example
  * import { sink, withCircuitBreaker } from 'headrace'

@@ -36,7 +36,7 @@ const notBeforeOf = (failure: Failure): number => {
  * The gate belongs to the layer: all sinks inside one layer count as one receiver. It has no timer.
  *
  * @throws ConfigError if `maxDelay` is not a whole number from 0.
- * The layer throws a TypeError if it is around the sink, or one inside, already.
+ * The layer throws a TypeError around a sink that has it. In a sink of `route` it is not seen: all is held.
  *
  * @example
  * import { withRetryAfterGate, sink } from 'headrace'
