@@ -76,7 +76,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
   const isOpening = (): boolean => !isOpen() && !isStopped()
-  /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
   const writes = storeWrites(outbox, own, clock, limit, storeFailed, () => poll())
@@ -201,7 +200,6 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
   const pollNow = (): void => own(poll)
   const pollSoon = isSynchronous ? pollNow : onceSoon(own, poll)
-  /** The store may have more new entries than are known. */
   const storeChanged = (): void => {
     at.unleased = UNKNOWN
     pollSoon()
@@ -304,8 +302,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
       const ended = (): Either<Closed, void> => {
-        book.accepted(item)
         book.endSoon(outcome)
+        book.accepted(item)
         return right(undefined)
       }
       const answer = whenOpen(() => outbox.addDeadLetter?.(item, outcome))
@@ -321,8 +319,9 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return true
     },
     dropNewest: (item: A): void => {
-      book.accepted(item)
+      // Counted first: a listener of `Accepted` would miss it in the totals.
       book.endSoon(Outcome.dropped(item, 0, 'dropNewest'))
+      book.accepted(item)
     },
     /** Whether a drop is being reported now. A listener that sends the item again would loop. */
     isReportingDrop: book.isReportingDrop,
@@ -387,7 +386,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       changed()
     },
     report: book.log,
-    totals: () => book.totals(isWorking()),
+    // At a stop the store may have handed back entries whose end is not counted yet.
+    totals: () => book.totals(isWorking() || state === 'stopped'),
     waiting: book.waiting,
     oldest: book.oldest,
     lost: book.lost,

@@ -202,7 +202,13 @@ it('persisted is false without a durable outbox, at its timeout, and at the clos
     void memory.enqueue(items)
     throw new Error('planted')
   }
-  const { client, clock } = open({ outbox: { ...memory, keeps: () => true, enqueue } })
+  let during = {}
+  const takeRemaining = async () => {
+    const remaining = memory.takeRemaining()
+    during = client.stats()
+    return remaining
+  }
+  const { client, clock } = open({ outbox: { ...memory, keeps: () => true, enqueue, takeRemaining } })
   client.track(event('a'))
   const timedOut = client.persisted({ timeout: 50 })
   const closed = client.persisted()
@@ -210,6 +216,7 @@ it('persisted is false without a durable outbox, at its timeout, and at the clos
   expect(await timedOut).toBe(false)
   const { abandoned } = await client.close({ timeout: 0 })
   expect([abandoned.map(({ id }) => id), await closed]).toEqual([['a'], false])
+  expect(during).toMatchObject({ accepted: 1, abandoned: 0, waiting: 1 })
 })
 
 it('a close ends the waits for room and for the end, though a full durable outbox keeps its message', async () => {
