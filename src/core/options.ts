@@ -79,7 +79,7 @@ export const checked = <A>(faultsOf: (value: unknown) => Faults): Option<A> =>
     return faults.length > 0 ? left(faults) : right(value as A) // The function has looked at every part.
   })
 
-export const shownValue = (value: unknown): string => {
+const shownValue = (value: unknown): string => {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }

@@ -604,7 +604,7 @@ describe('PostgreSQL', async () => {
     })
     test('options', () => {
       const wrong = { pool: {}, queue: '', leaseTime: 1 } as unknown as PostgresOptions
-      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(/pool must .*, not "".*leaseTime must/)
+      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(/pool must .*queue must .*leaseTime must/)
     })
   })
 

@@ -65,7 +65,7 @@ const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= 200 && !value.includes('\0')
 const postgresOptions = option.strict({
   pool: option.methods<PostgresPool>('a Pool of pg', 'query', 'connect'),
-  queue: option.guarded('a name of 1 to 200 characters', isName, option.shownValue),
+  queue: option.guarded('a name of 1 to 200 characters', isName),
   schema: withDefault(schemaName, 'headrace'),
   leaseTime: withDefault(wholeNumber('milliseconds', 2_000, 3_600_000), 30_000),
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),

@@ -11,7 +11,7 @@
  * @module
  */
 import { codeOf, messageOf } from '../../core/failure.ts'
-import { checkOptions, guarded, shownValue, strict, withDefault } from '../../core/options.ts'
+import { checkOptions, guarded, strict, withDefault } from '../../core/options.ts'
 import { ConfigError, ShownError } from '../../core/refusal.ts'
 import type { AskServer, PostgresPool } from './statements.ts'
 
@@ -22,7 +22,6 @@ export const SCHEMA_VERSION = 2
 export const schemaName = guarded(
   'a name of at most 50 of a-z, 0-9 and _, not a digit first',
   (value): value is string => typeof value === 'string' && /^[a-z_][a-z0-9_]{0,49}$/.test(value),
-  shownValue,
 )
 
 /** A function of another role, in a schema of its path, must not run as the role that calls ours. */
