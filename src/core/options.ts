@@ -1,6 +1,6 @@
 /**
- * Options and settings as io-ts decoders. Every fault is named at once, with its path. A message repeats a
- * value only for `wholeNumber` and `oneOf`, so secrets are never shown.
+ * Options and settings as io-ts decoders. Every fault is named at once, with its path. A message shows no
+ * value of a `text`, and no URL: they may be secrets.
  *
  * ```ts
  * const relayOptions = strict({
@@ -45,7 +45,6 @@ const decoder = <A>(name: string, validate: t.Validate<unknown, A>): Option<A> =
   return { name, validate, decode: (value) => validate(value, [{ key: '', type: t.unknown }]) }
 }
 
-/** One step down. */
 const below = (context: t.Context, key: string): t.Context => [...context, { key, type: t.unknown }]
 
 /** One step down into an array, in the form of io-ts, so that `faultsOf` knows the key for an index. */
@@ -80,7 +79,9 @@ export const checked = <A>(faultsOf: (value: unknown) => Faults): Option<A> =>
   })
 
 const shownValue = (value: unknown): string => {
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  // A URL in the wrong option may hold a password.
+  if (typeof value === 'string' && !value.includes('://'))
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 

@@ -65,6 +65,7 @@ describe('decodeOptions', () => {
       expect.stringMatching(/^unknown option "host" \(the options are name, maxCount, [a-z, ]+\)$/i),
       'unknown option "port"',
     ])
+    expect(faultsOf(options, { name: 'a', overflow: 'http://u:secret@h' })[0]).toMatch(/not a string$/)
   })
 
   it('applies the rule of a list or a record only to values that are right by themselves', () => {
