@@ -215,11 +215,10 @@ export const ledger = <A>(
       endedAt = undefined
       for (const ack of acks) {
         leased--
-        if (ack.outcome._tag !== 'Delivered' && !isItem(ack.entry.item)) endedCorrupt(ack.entry.id)
-        else {
+        if (ack.outcome._tag === 'Delivered' || isItem(ack.entry.item)) {
           counts.end(ack.outcome)
           reports.take(tell, ack)
-        }
+        } else reports.take(endedCorrupt, ack.entry.id)
       }
     },
     /** Counts an end at once and reports it in a microtask: a call caused it. `entry`: it was leased. */
