@@ -154,7 +154,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const encode = encoder(settings, life.onKeys, hearsKeys, failedIn('meta'))
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
-    work.flush(isShared ? 'flush' : 'end')
+    work.flush('end')
     const result = await closeRelay(work, within, timeout, constVoid, isExit)
     if (settings.sink === undefined)
       await life.closeInTime('sink', timeout, () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))

@@ -76,6 +76,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
   const isOpening = (): boolean => !isOpen() && !isStopped()
+  /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
   const writes = storeWrites(outbox, own, clock, limit, storeFailed, () => poll())
@@ -154,7 +155,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (todo.do === 'wait') {
         // Else the next item would not be the first: a batch would not wait for others.
         if ((at.flushing !== undefined || at.unleased === UNKNOWN) && isSent()) {
-          if (at.flushing === 'flush') at.flushing = undefined
+          if (at.flushing === 'flush' || (isShared && !staysOpen)) at.flushing = undefined
           at.unleased = { count: 0, bytes: 0 }
         }
         timer.set(todo.until)
@@ -332,7 +333,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     added: held.added,
     poll: pollNow,
     storeChanged,
-    /** Sends what waits, also in batches that are not full: until all is sent, or with `end` from now on. */
+    /** Delivers waiting entries, also in batches that are not full. */
     flush: (how: 'flush' | 'end'): void => {
       at.flushing = how
       pollSoon()
