@@ -41,7 +41,7 @@ const isAnswer = (failure: Failure, { lastFailure }: Attempt): boolean =>
  * timer.
  *
  * @throws ConfigError if `failures` or `openTimeout` is not a whole number of at least 1.
- * The layer throws a TypeError around a sink that has it. In a sink of `route` it is not seen: all is held.
+ * The layer throws a TypeError around a sink that has it. Around a `route` and a sink of it, it holds all.
  *
  * @example
  * import { sink, withCircuitBreaker } from 'headrace'

@@ -31,7 +31,7 @@ const FURTHEST = 600_000
  * The limit belongs to the layer: all sinks inside one layer share it. It is held in memory and has no timer.
  *
  * @throws ConfigError if `perSecond` or `burst` is not a whole number of at least 1.
- * The layer throws a TypeError around a sink that has it. In a sink of `route` it is not seen: all is held.
+ * The layer throws a TypeError around a sink that has it. Around a `route` and a sink of it, it holds all.
  *
  * @example
  * import { sink, withRateLimit } from 'headrace'

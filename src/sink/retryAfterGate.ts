@@ -36,7 +36,7 @@ const notBeforeOf = (failure: Failure): number => {
  * The gate belongs to the layer: all sinks inside one layer count as one receiver. It has no timer.
  *
  * @throws ConfigError if `maxDelay` is not a whole number from 0.
- * The layer throws a TypeError around a sink that has it. In a sink of `route` it is not seen: all is held.
+ * The layer throws a TypeError around a sink that has it. Around a `route` and a sink of it, it holds all.
  *
  * @example
  * import { withRetryAfterGate, sink } from 'headrace'
