@@ -41,18 +41,13 @@ const overRight = <A, B, More>(
   change: (item: A) => Either<More, B>,
 ): EitherOperator<A, B, More | Threw> => {
   assertFunction(operator, given)
-  return (source) =>
-    source.pipe(
-      map((each) => {
-        assertEither(operator, each)
-        if (each._tag === 'Left') return each
-        try {
-          return carry(each, change(each.right))
-        } catch (error) {
-          return carry(each, left(threw(each.right, operator, error)))
-        }
-      }),
-    )
+  return changeRight<A, B, More | Threw>(operator, (item) => {
+    try {
+      return change(item)
+    } catch (error) {
+      return left(threw(item, operator, error))
+    }
+  })
 }
 
 /**

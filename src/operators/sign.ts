@@ -1,11 +1,10 @@
-import { map } from 'rxjs'
-import { right } from '../core/either.ts'
-import { carry } from '../core/carry.ts'
+import { right, type Either } from '../core/either.ts'
 import { kindOf } from '../core/json.ts'
-import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
+import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
 import { bytesOf, isPayload, withSignature } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
 import { signerFor, type Secret } from '../signing/secret.ts'
+import { changeRight } from './rightSide.ts'
 
 /** A payload whose body is known beforehand: of one event, or of a batch without a time of sending. */
 export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>
@@ -42,22 +41,20 @@ export const sign = (
   source: EitherSource<L, P | Hint<'put encode() before sign'>>,
 ) => ObservableEither<L, Signed<P>>) => {
   const signer = signerFor(secret, 'sign: ')
-  return (source) =>
-    source.pipe(
-      map((each) => {
-        assertEither('sign', each)
-        if (each._tag === 'Left') return each
-        const payload = each.right
-        if (!isPayload(payload))
-          throw new TypeError(`sign: expected a payload, got ${kindOf(payload)}: put encode() before it`)
-        // The type says so; code without types may still send one.
-        if (payload.frame !== undefined && 'sentAt' in payload.frame)
-          throw new TypeError(
-            'sign: the body of this batch has a time of sending, so it is not known yet: give ' +
-              'the secret to the sink, webhook({ url, secret })',
-          )
-        const isText = payload.members === undefined && payload.encoding === undefined
-        return carry(each, right(withSignature(payload, signer(isText ? payload.text : bytesOf(payload, 0)))))
-      }),
-    )
+  const signed = <P extends Signable<unknown>>(
+    payload: P | Hint<'put encode() before sign'>,
+  ): Either<never, Signed<P>> => {
+    if (!isPayload(payload))
+      throw new TypeError(`sign: expected a payload, got ${kindOf(payload)}: put encode() before it`)
+    // The type says so; code without types may still send one.
+    if (payload.frame !== undefined && 'sentAt' in payload.frame)
+      throw new TypeError(
+        'sign: the body of this batch has a time of sending, so it is not known yet: give ' +
+          'the secret to the sink, webhook({ url, secret })',
+      )
+    const isText = payload.members === undefined && payload.encoding === undefined
+    return right(withSignature(payload, signer(isText ? payload.text : bytesOf(payload, 0))))
+  }
+  return <L, P extends Signable<unknown>>(source: EitherSource<L, P | Hint<'put encode() before sign'>>) =>
+    changeRight('sign', signed<P>)(source)
 }
