@@ -402,7 +402,7 @@ export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
 
 export const brokenPushing: Versions<MakeOutbox> = {
   ...Object.fromEntries(
-    Object.entries<Broken<MakeOutbox>>({ ...parts.brokenOutboxes, ...moreBrokenOutboxes }).filter(
+    Object.entries<Broken<MakeOutbox>>({ ...parts.broken.outboxes, ...moreBrokenOutboxes }).filter(
       ([, { breaks }]) => breaks !== 'outbox/order' && breaks !== 'outbox/wakes',
     ),
   ),

@@ -47,25 +47,25 @@ export const pushedOutboxes = roomOf(
 
 export const rooms: ReadonlyArray<Room> = [
   roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), {
-    ...published.brokenSinks,
+    ...published.broken.sinks,
     ...more.moreBrokenSinks,
   }),
   roomOf('combinations of sinks', combinationLaws, more.brokenCombinations),
   roomOf('layers', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), {
-    ...published.brokenLayers,
+    ...published.broken.layers,
     ...more.moreBrokenLayers,
   }),
-  roomOf('outboxes', outboxLaws, { ...published.brokenOutboxes, ...more.moreBrokenOutboxes }),
+  roomOf('outboxes', outboxLaws, { ...published.broken.outboxes, ...more.moreBrokenOutboxes }),
   roomOf('shared outboxes', sharedOutboxLaws, more.brokenSharedOutboxes),
   roomOf('pipelines', (make) => pipelineLaws(make, { keyOf: userOf }), {
-    ...published.brokenPipelines,
+    ...published.broken.pipelines,
     ...more.moreBrokenPipelines,
   }),
-  roomOf('batchers', batchLaws, { ...published.brokenBatchers, ...more.moreBrokenBatchers }),
-  roomOf('retry policies', policyLaws, { ...published.brokenPolicies, ...more.moreBrokenPolicies }),
-  roomOf('signing', signLaws, { ...published.brokenSigners, ...more.moreBrokenSigners }),
+  roomOf('batchers', batchLaws, { ...published.broken.batchers, ...more.moreBrokenBatchers }),
+  roomOf('retry policies', policyLaws, { ...published.broken.policies, ...more.moreBrokenPolicies }),
+  roomOf('signing', signLaws, { ...published.broken.signers, ...more.moreBrokenSigners }),
   roomOf('codecs', (make: published.ChangeCodec) => codecLaws(make(Order), { arbitrary }), {
-    ...published.brokenCodecs,
+    ...published.broken.codecs,
     ...more.moreBrokenCodecs,
   }),
   roomOf('clients', clientLaws, more.brokenClients),

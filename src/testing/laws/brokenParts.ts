@@ -44,56 +44,12 @@ export const changedSink =
   (world) =>
     withDelivery(networkSink<SinkItem>(world), (delivery, item) => change(delivery, item, world))
 
-export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
-  'never completes': { breaks: 'sink/settles', make: changedSink((delivery) => concat(delivery, NEVER)) },
-  'emits two verdicts': {
-    breaks: 'sink/one-verdict',
-    make: changedSink((delivery) => delivery.pipe(mergeMap((verdict) => [verdict, verdict]))),
-  },
-})
-
-export const brokenLayers = brokenVersions<MakeLayer>()({
-  'forgets the attempt': {
-    breaks: 'layer/passes-attempt',
-    make:
-      () =>
-      ({ name, deliver, close }) => ({ name, deliver: (item) => deliver(item, onlyAttempt), close }),
-  },
-  'tells its verdict at the end': {
-    breaks: 'layer/passes-verdict',
-    make: () => (sink) => withDelivery(sink, (delivery) => delivery.pipe(takeLast(1))),
-  },
-})
-
 export const inMemory =
   (change: (outbox: Outbox<OutboxItem>) => Partial<Outbox<OutboxItem>>): MakeOutbox =>
   ({ clock, bounds }) => {
     const outbox = memoryOutbox<OutboxItem>({ ...bounds, clock })
     return { ...outbox, ...change(outbox) }
   }
-
-/**
- * @example
- * import { broken, outboxLaws, reportOf } from 'headrace/testing/laws'
- *
- * const { make, breaks } = broken.outboxes['loses what it is given back']
- * const law = outboxLaws(make).find(({ id }) => id === breaks)
- * if (law !== undefined) console.log((await reportOf(law, { seed: 1 })).result) // => broken
- */
-export const brokenOutboxes = brokenVersions<MakeOutbox>()({
-  'loses what it is given back': {
-    breaks: 'outbox/stats',
-    make: inMemory(({ ack }) => ({
-      nack: (all) => ack(all.map(({ entry }) => ({ entry, outcome: dropped(entry.item, 1, 'dropOldest') }))),
-    })),
-  },
-  'leases twice': {
-    breaks: 'outbox/once',
-    make: inMemory(({ lease }) => ({
-      lease: async (...args) => (await lease(...args)).flatMap((entry) => [entry, entry]),
-    })),
-  },
-})
 
 export type Events = Pipeline<Payload<Event>>
 type End = ReturnType<Events> extends Observable<infer A> ? A : never
@@ -107,26 +63,6 @@ export const ending =
   (...given) =>
     change(eventPipeline(...given))
 
-/** They take the input of `validate(Event)`. */
-export const brokenPipelines = brokenVersions<Events>()({
-  'loses what the sink refuses': {
-    breaks: 'pipeline/ends-once',
-    make: ending(filter(({ _tag }) => _tag !== 'Rejected')),
-  },
-  'never completes': { breaks: 'pipeline/completes', make: ending((end$) => concat(end$, NEVER)) },
-})
-
-export const brokenBatchers = brokenVersions<Batcher>()({
-  'takes all keys for one': {
-    breaks: 'batch/one-key',
-    make: (options) => batch({ ...options, by: () => 'one' }),
-  },
-  'takes one byte too many': {
-    breaks: 'batch/size-is-exact',
-    make: ({ maxBytes = 500_000, ...options }) => batch({ ...options, maxBytes: maxBytes + 1 }),
-  },
-})
-
 /** The policy of headrace's parts that keeps the promises. */
 export const policyFor = (asked: AskedPolicy): RetryPolicy => {
   const { base, factor, maxDelay, jitter, maxRetries, within, retryAfter } = asked
@@ -139,31 +75,9 @@ export const policyFor = (asked: AskedPolicy): RetryPolicy => {
   ].reduce(both, jitter ? fullJitter(capped) : capped)
 }
 
-export const brokenPolicies = brokenVersions<MakePolicy>()({
-  'leaves out the jitter': {
-    breaks: 'policy/backoff-within-its-bounds',
-    make: (asked) => policyFor({ ...asked, jitter: false }),
-  },
-  'ignores Retry-After': {
-    breaks: 'policy/due-when-both-allow-it',
-    make: (asked) => policyFor({ ...asked, retryAfter: false }),
-  },
-})
-
 export const signing = (change: Partial<Signing>): Signing => {
   return { sign: signatureOf, verifyRaw, verifyParsed, ...change }
 }
-
-export const brokenSigners = brokenVersions<Signing>()({
-  'signs in upper case': {
-    breaks: 'sign/is-hmac-sha1',
-    make: signing({ sign: (secret, body) => signatureOf(secret, body).toUpperCase() }),
-  },
-  'tries the first secret only': {
-    breaks: 'sign/round-trip',
-    make: signing({ verifyRaw: (secrets, ...rest) => verifyRaw([secrets].flat().slice(0, 1), ...rest) }),
-  },
-})
 
 /** Makes a codec of a sound one. */
 export type ChangeCodec = <A, O>(codec: t.Type<A, O>) => t.Type<A, O>
@@ -177,36 +91,109 @@ export const changing =
     return new t.Type(codec.name, is, validate, encode)
   }
 
-/** Of sound codecs whose values are objects. */
-export const brokenCodecs = brokenVersions<ChangeCodec>()({
-  'loses a member': {
-    breaks: 'codec/round-trip',
-    make: changing((codec) => ({
-      // The fault: the output does not have its type.
-      encode: (value) => Object.fromEntries(Object.entries(codec.encode(value) as object).slice(1)) as never,
-    })),
-  },
-  'marks its input': {
-    breaks: 'codec/input-stays',
-    make: changing((codec) => ({
-      validate: (input, context) => {
-        if (isRecord(input)) Object.assign(input, { seen: true })
-        return codec.validate(input, context)
-      },
-    })),
-  },
-})
-
-/** Versions that are wrong in one way each, for each kind of part, and the law that finds each. */
+/**
+ * Versions that are wrong in one way each, for each kind of part, and the law that finds each.
+ *
+ * @example
+ * import { broken, outboxLaws, reportOf } from 'headrace/testing/laws'
+ *
+ * const { make, breaks } = broken.outboxes['loses what it is given back']
+ * const law = outboxLaws(make).find(({ id }) => id === breaks)
+ * if (law !== undefined) console.log((await reportOf(law, { seed: 1 })).result) // => broken
+ */
 export const broken = {
-  sinks: brokenSinks,
+  sinks: brokenVersions<MakeSink<SinkItem>>()({
+    'never completes': { breaks: 'sink/settles', make: changedSink((delivery) => concat(delivery, NEVER)) },
+    'emits two verdicts': {
+      breaks: 'sink/one-verdict',
+      make: changedSink((delivery) => delivery.pipe(mergeMap((verdict) => [verdict, verdict]))),
+    },
+  }),
   /** Layers. */
-  layers: brokenLayers,
-  outboxes: brokenOutboxes,
-  pipelines: brokenPipelines,
-  batchers: brokenBatchers,
+  layers: brokenVersions<MakeLayer>()({
+    'forgets the attempt': {
+      breaks: 'layer/passes-attempt',
+      make:
+        () =>
+        ({ name, deliver, close }) => ({ name, deliver: (item) => deliver(item, onlyAttempt), close }),
+    },
+    'tells its verdict at the end': {
+      breaks: 'layer/passes-verdict',
+      make: () => (sink) => withDelivery(sink, (delivery) => delivery.pipe(takeLast(1))),
+    },
+  }),
+  outboxes: brokenVersions<MakeOutbox>()({
+    'loses what it is given back': {
+      breaks: 'outbox/stats',
+      make: inMemory(({ ack }) => ({
+        nack: (all) =>
+          ack(all.map(({ entry }) => ({ entry, outcome: dropped(entry.item, 1, 'dropOldest') }))),
+      })),
+    },
+    'leases twice': {
+      breaks: 'outbox/once',
+      make: inMemory(({ lease }) => ({
+        lease: async (...args) => (await lease(...args)).flatMap((entry) => [entry, entry]),
+      })),
+    },
+  }),
+  /** They take the input of `validate(Event)`. */
+  pipelines: brokenVersions<Events>()({
+    'loses what the sink refuses': {
+      breaks: 'pipeline/ends-once',
+      make: ending(filter(({ _tag }) => _tag !== 'Rejected')),
+    },
+    'never completes': { breaks: 'pipeline/completes', make: ending((end$) => concat(end$, NEVER)) },
+  }),
+  batchers: brokenVersions<Batcher>()({
+    'takes all keys for one': {
+      breaks: 'batch/one-key',
+      make: (options) => batch({ ...options, by: () => 'one' }),
+    },
+    'takes one byte too many': {
+      breaks: 'batch/size-is-exact',
+      make: ({ maxBytes = 500_000, ...options }) => batch({ ...options, maxBytes: maxBytes + 1 }),
+    },
+  }),
   /** Retry policies. */
-  policies: brokenPolicies,
-  signers: brokenSigners,
-  codecs: brokenCodecs,
+  policies: brokenVersions<MakePolicy>()({
+    'leaves out the jitter': {
+      breaks: 'policy/backoff-within-its-bounds',
+      make: (asked) => policyFor({ ...asked, jitter: false }),
+    },
+    'ignores Retry-After': {
+      breaks: 'policy/due-when-both-allow-it',
+      make: (asked) => policyFor({ ...asked, retryAfter: false }),
+    },
+  }),
+  signers: brokenVersions<Signing>()({
+    'signs in upper case': {
+      breaks: 'sign/is-hmac-sha1',
+      make: signing({ sign: (secret, body) => signatureOf(secret, body).toUpperCase() }),
+    },
+    'tries the first secret only': {
+      breaks: 'sign/round-trip',
+      make: signing({ verifyRaw: (secrets, ...rest) => verifyRaw([secrets].flat().slice(0, 1), ...rest) }),
+    },
+  }),
+  /** Of sound codecs whose values are objects. */
+  codecs: brokenVersions<ChangeCodec>()({
+    'loses a member': {
+      breaks: 'codec/round-trip',
+      make: changing((codec) => ({
+        // The fault: the output does not have its type.
+        encode: (value) =>
+          Object.fromEntries(Object.entries(codec.encode(value) as object).slice(1)) as never,
+      })),
+    },
+    'marks its input': {
+      breaks: 'codec/input-stays',
+      make: changing((codec) => ({
+        validate: (input, context) => {
+          if (isRecord(input)) Object.assign(input, { seen: true })
+          return codec.validate(input, context)
+        },
+      })),
+    },
+  }),
 }
