@@ -18,43 +18,39 @@ export interface Accepted {
   readonly id: string
 }
 
-/** A sink accepted it. */
-export interface Delivered<out A> {
-  readonly _tag: 'Delivered'
+/** Of each outcome. @inline */
+interface EndedItem<out A> {
   readonly item: A
   readonly attempts: number
+}
+
+/** A sink accepted it. */
+export interface Delivered<out A> extends EndedItem<A> {
+  readonly _tag: 'Delivered'
   readonly receipt: Receipt
 }
 
 /** A final refusal: trying again would change nothing. */
-export interface Rejected<out A> {
+export interface Rejected<out A> extends EndedItem<A> {
   readonly _tag: 'Rejected'
-  readonly item: A
-  readonly attempts: number
   readonly failure: Failure
 }
 
 /** The retry policy gave up: its deadline came, or its last allowed attempt failed. */
-export interface Expired<out A> {
+export interface Expired<out A> extends EndedItem<A> {
   readonly _tag: 'Expired'
-  readonly item: A
-  readonly attempts: number
   readonly failure: ExpiredFailure
 }
 
 /** An overflow policy dropped it to make room. */
-export interface Dropped<out A> {
+export interface Dropped<out A> extends EndedItem<A> {
   readonly _tag: 'Dropped'
-  readonly item: A
-  readonly attempts: number
   readonly reason: 'dropNewest' | 'dropOldest'
 }
 
 /** Handed back, undelivered, by a close or a stop. */
-export interface Abandoned<out A> {
+export interface Abandoned<out A> extends EndedItem<A> {
   readonly _tag: 'Abandoned'
-  readonly item: A
-  readonly attempts: number
   /** How its last attempt failed, if it had one. */
   readonly lastFailure: Failure | undefined
 }

@@ -16,57 +16,55 @@ export interface Fault {
   readonly message: string
 }
 
-/** The input is not valid. Every fault is named. */
-export interface Invalid {
-  readonly _tag: 'Invalid'
-  readonly faults: ReadonlyArray<Fault>
+/** Of each refusal. @inline */
+interface OfInput {
   readonly input: unknown
 }
 
+/** The input is not valid. Every fault is named. */
+export interface Invalid extends OfInput {
+  readonly _tag: 'Invalid'
+  readonly faults: ReadonlyArray<Fault>
+}
+
 /** Encoded, it has more bytes than are allowed. */
-export interface TooLarge {
+export interface TooLarge extends OfInput {
   readonly _tag: 'TooLarge'
   readonly limit: number
   readonly size: number
   readonly id: string | undefined
-  readonly input: unknown
 }
 
 /** As much is waiting as the bound allows. Try again when there is room. */
-export interface Full {
+export interface Full extends OfInput {
   readonly _tag: 'Full'
   readonly bound: 'count' | 'bytes'
   readonly limit: number
-  readonly input: unknown
 }
 
 /** It was switched off. */
-export interface Disabled {
+export interface Disabled extends OfInput {
   readonly _tag: 'Disabled'
-  readonly input: unknown
 }
 
 /** It was closed. */
-export interface Closed {
+export interface Closed extends OfInput {
   readonly _tag: 'Closed'
-  readonly input: unknown
 }
 
 /** The outbox, `newId` or the clock failed. The item may be stored: offered again it may come twice. */
-export interface NotStored {
+export interface NotStored extends OfInput {
   readonly _tag: 'NotStored'
   /** The message of the outbox. */
   readonly detail: string
-  readonly input: unknown
 }
 
 /** A function of the pipeline threw, or its promise rejected. */
-export interface Threw {
+export interface Threw extends OfInput {
   readonly _tag: 'Threw'
   /** The operator that called it. */
   readonly operator: string
   readonly error: unknown
-  readonly input: unknown
 }
 
 /** An answer that the operator cannot use. Its message holds nothing of the item, so it is shown. */
@@ -93,7 +91,7 @@ export const tooLarge = (input: unknown, limit: number, size: number, id: string
 export const full = (input: unknown, bound: Full['bound'], limit: number): Full => {
   return { _tag: 'Full', bound, limit, input }
 }
-/** The bounds of a queue or a store. */
+/** The bounds of a queue or a store. @inline */
 export interface Bounds {
   readonly maxCount: number
   readonly maxBytes: number

@@ -16,7 +16,7 @@ import { hasFunctions } from '../core/json.ts'
 import type { WaitOptions } from '../core/options.ts'
 import { carried, retryable } from '../core/failure.ts'
 import { abandoned, type Outcome, type Progress } from '../core/outcome.ts'
-import type { Full } from '../core/refusal.ts'
+import type { Bounds, Full } from '../core/refusal.ts'
 
 /** An item in an outbox, as plain data: all of it survives a restart if the outbox is durable. */
 export interface Entry<out A> {
@@ -33,15 +33,13 @@ export interface Entry<out A> {
  * The contents of an outbox and its bounds. A hint in a shared store: own changes count at once, those of
  * others within 5 s, or 100 times what a count takes if that is longer.
  */
-export interface OutboxStats {
+export interface OutboxStats extends Bounds {
   /** Items that were enqueued and have not ended. Includes leased ones. */
   readonly waiting: number
   readonly bytes: number
   readonly dead: number
   /** Dead letters that were deleted to make room for newer ones. Left out if they are not counted. */
   readonly evictedDeadLetters?: number
-  readonly maxCount: number
-  readonly maxBytes: number
 }
 
 /** An item that was rejected or expired. */
