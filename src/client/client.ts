@@ -6,9 +6,10 @@ import type { Accepted, Outcome, Totals } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { AliasCall, Data, GroupCall, IdentifyCall, PageCall, ScreenCall } from '../event/model.ts'
 import type { TrackCall } from '../event/model.ts'
-import type { LogEvent } from '../log/logEvent.ts'
+import type { HostedPart } from '../log/lifecycle.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
+import type { RelayStats } from '../outbox/ledger.ts'
 import type { Message } from './message.ts'
 
 /** Events by name, with the types of their properties: an interface or a type of yours; `object`: any. */
@@ -66,16 +67,13 @@ export type ClientCall =
  * The counters of a client, in messages. accepted = delivered + rejected + expired + dropped + abandoned +
  * waiting.
  */
-export interface ClientStats extends Totals {
-  readonly enabled: boolean
+export interface ClientStats extends RelayStats {
   /** Calls that were refused. */
   readonly refused: number
   /** The same by reason. */
   readonly refusedBy: Readonly<Record<Refusal['_tag'], number>>
   /** Bytes of accepted messages without an outcome: as `maxBytes` counts them; with an `outbox`, of JSON. */
   readonly bytes: number
-  /** Dead letters that the outbox keeps now, also those of earlier processes; 0 without an `outbox`. */
-  readonly dead: number
   /** Waiting messages that no `outbox` has yet: a crash would lose them. Without an `outbox`, all of them. */
   readonly notPersisted: number
   /** Batches that were sent, retries included. */
@@ -84,13 +82,6 @@ export interface ClientStats extends Totals {
   readonly attempts: number
   /** Requests that were started; more than attempts where a refused batch was divided. */
   readonly requests: number
-  /**
-   * Milliseconds since the oldest waiting message was accepted by this process. Known of those accepted while
-   * a listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
-   */
-  readonly oldest?: number
-  /** True while an outbox opens later than its user: `waiting` lacks its items. Otherwise left out. */
-  readonly opening?: true
 }
 
 /**
@@ -100,12 +91,8 @@ export interface ClientStats extends Totals {
  * else `Left` with every fault; then nothing was queued. A call is encoded at once: later changes of its
  * object have no effect.
  */
-export interface Client<
-  E extends EventTypes = EventTypes,
-  T extends Traits = Traits,
-> extends AsyncDisposable {
-  /** The option `name`, which its log events have as `from`. */
-  readonly name: string
+export interface Client<E extends EventTypes = EventTypes, T extends Traits = Traits>
+  extends AsyncDisposable, HostedPart {
   /** Sets data about a user. */
   readonly identify: (call: IdentifyInput<T>) => Either<Refusal, Accepted>
   /** A user did something. */
@@ -151,13 +138,6 @@ export interface Client<
    * `Defect` and logged.
    */
   readonly outcomes$: Observable<Outcome<Message>>
-  /** Each refused call, with the reason. Hot, like `outcomes$`: for calls whose answers are not read. */
-  readonly refusals$: Observable<Refusal>
-  /**
-   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it.
-   * An error of a subscriber is logged as a `Defect`, which `events$` leaves out.
-   */
-  readonly events$: Observable<LogEvent>
   /** The dead letters of its outbox; without the option `outbox` a client keeps none. */
   readonly dead: OwnDeadLetters<Message>
   /** The counters, as they are now. */

@@ -13,15 +13,14 @@ import type { Event } from '../event/event.ts'
 import { frameBytes, maxHeldBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { ingestionFaults, type IngestionSettings } from '../http/bareIngestion.ts'
-import type { Egress } from '../http/egress.ts'
 import type { RequestOptions } from '../http/httpOptions.ts'
-import type { TlsOptions } from '../http/tls.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { loggerOption, type Logger } from '../log/logger.ts'
+import type { Listening } from '../log/listeners.ts'
+import { loggerOption } from '../log/logger.ts'
 import type { Outbox, OutboxFactory } from '../outbox/outbox.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import { outboxOption } from '../outbox/lmdb/openOutbox.ts'
-import { retryOption, standard, type RetryPolicy } from '../policy/retryPolicy.ts'
+import { retryOption, standard, type Retrying } from '../policy/retryPolicy.ts'
 import { sinkOption, type Layer, type Sink } from '../sink/sink.ts'
 import type { Message, SentBatch } from './message.ts'
 
@@ -29,7 +28,8 @@ import type { Message, SentBatch } from './message.ts'
 export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
 
 /** Options beside the write key. Numbers are whole and from 1 unless another range is given. */
-export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
+export interface ClientOptions
+  extends Listening, Retrying, Pick<RequestOptions, 'dispatcher' | 'egress' | 'headers' | 'tls'> {
   /** `from` in its log events. Default `client`. */
   readonly name?: string
   /** Messages in a batch; 1 sends each at once. Default 20. */
@@ -72,11 +72,6 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
    * a retry start another one, and `flushAfter` does not.
    */
   readonly concurrency?: number
-  /**
-   * When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the
-   * first attempt.
-   */
-  readonly retry?: RetryPolicy
   /** Milliseconds for one request in total, headers and body; default 10,000. */
   readonly timeout?: number
   /** For calls that name no such destination themselves: the call's own entry wins, name by name. */
@@ -98,12 +93,6 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
    * `timeout` applies, as with HTTP. The client does not close it.
    */
   readonly sink?: Sink<SentBatch>
-  /** Which addresses may be dialled; default all but link-local and metadata addresses. */
-  readonly egress?: Egress
-  /** Authorities to trust, and your own certificate. */
-  readonly tls?: TlsOptions
-  /** Static headers of every request. */
-  readonly headers?: Readonly<Record<string, string>>
   /** Around the endpoint, or the `sink`, inside the `timeout`. It receives batches. */
   readonly layer?: Layer
   /**
@@ -112,10 +101,6 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
    * and a `Defect`.
    */
   readonly meta?: (event: Event) => Readonly<Record<string, string>> | undefined
-  /** Default: warnings and errors go to the console. `false` for silence. */
-  readonly logger?: Logger | false
-  /** Receives every log event: of messages, and of attempts at batches. */
-  readonly onEvent?: Listener
   /**
    * Receives a promise for each accepted call; it resolves when everything accepted has ended. For platforms
    * that freeze an idle process.
@@ -129,8 +114,6 @@ export interface ClientOptions extends Pick<RequestOptions, 'dispatcher'> {
   readonly drainOnExit?: boolean | number
   /** Default: the machine's, with timers that do not hold the process. */
   readonly clock?: Clock
-  /** Numbers from 0 up to, but not including, 1. Default: the machine's. */
-  readonly random?: Random
   /**
    * Makes the id of a call without one: 1 to 256 characters; if it throws, the call is refused. Default: a
    * random UUID.

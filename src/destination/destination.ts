@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs'
 import type { Either } from '../core/either.ts'
-import type { Clock, Random } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { WaitOptions } from '../core/options.ts'
 import type { Accepted, Outcome, Totals } from '../core/outcome.ts'
 import type { Closed, Fault, Refusal } from '../core/refusal.ts'
@@ -8,26 +8,23 @@ import type { Call } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import type { RequestOptions } from '../http/httpOptions.ts'
-import type { Egress, StatusTable } from '../http/webhook.ts'
-import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
-import type { Logger } from '../log/logger.ts'
+import type { HostedPart } from '../log/lifecycle.ts'
+import type { Listening } from '../log/listeners.ts'
+import type { Attempted } from '../log/logEvent.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { OwnDeadLetters } from '../outbox/deadLetters.ts'
+import type { RelayStats } from '../outbox/ledger.ts'
 import type { EndedDeadLetter, Outbox, OutboxFactory, TransactionClient } from '../outbox/outbox.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
-import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import type { Retrying } from '../policy/retryPolicy.ts'
 import type { Layer } from '../sink/sink.ts'
 import type { Settings } from './settings.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
-export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
+export interface DestinationOptions
+  extends Listening, Retrying, Pick<RequestOptions, 'dispatcher' | 'egress' | 'statuses'> {
   /** `from` in its log events. Default `destination`. */
   readonly name?: string
-  /**
-   * The retry policy. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after
-   * the first attempt.
-   */
-  readonly retry?: RetryPolicy
   /** Milliseconds for one attempt, from the start of its request to the response status. Default 5,000. */
   readonly timeout?: number
   /** Concurrent requests to one URL. Default 16. */
@@ -47,10 +44,6 @@ export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
   readonly maxInFlight?: number
   /** Bytes of one body. Default 64,000. */
   readonly maxBodyBytes?: number
-  /** Addresses that may be dialled. Default: all but link-local and cloud metadata addresses. */
-  readonly egress?: Egress
-  /** Rules for statuses, before the default: 2xx is success; 408, 425, 429, 5xx are retried; else final. */
-  readonly statuses?: StatusTable
   /** The name of a header with the message id, percent-encoded if it is not plain. Default: none. */
   readonly messageIdHeader?: string
   /**
@@ -67,12 +60,7 @@ export interface DestinationOptions extends Pick<RequestOptions, 'dispatcher'> {
    * JSON, there is none, and a `Defect`.
    */
   readonly meta?: (event: Event) => Readonly<Record<string, string>> | undefined
-  /** Default: warnings and errors go to the console. `false` for silence. */
-  readonly logger?: Logger | false
-  /** Receives every log event. */
-  readonly onEvent?: Listener
   readonly clock?: Clock
-  readonly random?: Random
   /** Makes the id of an event without one. Default: a random UUID. */
   readonly newId?: () => string
 }
@@ -86,31 +74,19 @@ export interface UrlStats {
 }
 
 /** Counts of a destination. accepted = delivered + rejected + expired + dropped + abandoned + waiting. */
-export interface DestinationStats extends Totals {
-  readonly enabled: boolean
+export interface DestinationStats extends RelayStats {
   /** Events that were not accepted. */
   readonly refused: number
   /** Bytes of waiting events, as `maxBytes` counts them; with an outbox, as that counts them. */
   readonly bytes: number
-  /** Dead letters that the outbox keeps now, also those of earlier processes and of others that share it. */
-  readonly dead: number
   /** Dead letters that were deleted to make room for newer ones, as the outbox counts them. */
   readonly evictedDeadLetters: number
   /** Attempts by URL; the key is the name of its sink. At most 500 names: the one that came first goes. */
   readonly urls: Readonly<Record<string, UrlStats>>
-  /**
-   * Milliseconds since the oldest waiting event was accepted by this process. Known of those accepted while a
-   * listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
-   */
-  readonly oldest?: number
-  /** True while an outbox opens later than its user: `waiting` lacks its items. Otherwise left out. */
-  readonly opening?: true
 }
 
 /** A webhook destination. */
-export interface Destination extends AsyncDisposable {
-  /** The option `name`, which its log events have as `from`. */
-  readonly name: string
+export interface Destination extends AsyncDisposable, HostedPart {
   /**
    * Accepts an event, or answers why not. Never rejects. Accepted means: stored in the outbox. The outcome
    * comes out of `outcomes$`, usually later; if it is known at once, before this answer.
@@ -130,15 +106,8 @@ export interface Destination extends AsyncDisposable {
    * closed. An error of a subscriber is logged as a `Defect`.
    */
   readonly outcomes$: Observable<Outcome<Payload<Event>>>
-  /** Each refused event, with the reason. Hot, like `outcomes$`: for calls whose answers are not read. */
-  readonly refusals$: Observable<Refusal>
   /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
-  /**
-   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it.
-   * An error of a subscriber is logged as a `Defect`, which `events$` leaves out.
-   */
-  readonly events$: Observable<LogEvent>
   /** The dead letters of its outbox. */
   readonly dead: OwnDeadLetters<Payload<Event>>
   /** The counters, as they are now. */

@@ -9,6 +9,19 @@ import type { Refusal } from '../core/refusal.ts'
 import { callSafely, isListening, listeners, type Listening } from './listeners.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
 
+/** What a destination and a client tell of themselves. @inline */
+export interface HostedPart {
+  /** The option `name`, which its log events have as `from`. */
+  readonly name: string
+  /** Each refused call, with the reason. Hot, like `outcomes$`: for calls whose answers are not read. */
+  readonly refusals$: Observable<Refusal>
+  /**
+   * Each log event, as `onEvent` gets it. Hot, like `outcomes$`: without a subscriber nothing is made for it.
+   * An error of a subscriber is logged as a `Defect`, which `events$` leaves out.
+   */
+  readonly events$: Observable<LogEvent>
+}
+
 /** Receives the error of a subscriber, or the rejection of its promise. */
 export type OnError = (error: unknown) => void
 

@@ -111,7 +111,7 @@ const consoleLogger: Logger = {
   error: (message) => console.error(message),
 }
 
-/** Where log events go. */
+/** Where log events go. @inline */
 export interface Listening {
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false

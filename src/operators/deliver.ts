@@ -10,27 +10,22 @@ import { optional, strict, text, wholeNumber, withDefault, type Decoded } from '
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither, Outcome } from '../core/outcome.ts'
 import { ShownError, invalid, isRefusal, notStored, type Fault, type Refusal } from '../core/refusal.ts'
-import { isListening, listeners } from '../log/listeners.ts'
+import { isListening, listeners, type Listening } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { inUse, isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
 import { one, type Shape } from '../outbox/take.ts'
-import { retryOption, standard, type RetryPolicy } from '../policy/retryPolicy.ts'
+import { retryOption, standard, type Retrying } from '../policy/retryPolicy.ts'
 import { assertSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import { bulkOptions, lists, type BulkOptions } from './bulk.ts'
 
 /** Options of `deliver`. */
-export interface DeliverOptions {
+export interface DeliverOptions extends Retrying, Pick<Listening, 'onEvent'> {
   /** `from` in its log events. Default `deliver`. */
   readonly name?: string
-  /**
-   * When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the
-   * first attempt.
-   */
-  readonly retry?: RetryPolicy
   /**
    * Its first value cancels deliveries in flight, emits unended items as abandoned (a durable outbox keeps
    * them), and completes the stream; after an error of the source it ends with that error.
@@ -41,12 +36,8 @@ export interface DeliverOptions {
    * half of it; with 1 a due retry goes first.
    */
   readonly maxInFlight?: number
-  /** Receives log events. */
-  readonly onEvent?: Listener
   /** Default the system clock. */
   readonly clock?: Clock
-  /** Default `Math.random`. */
-  readonly random?: Random
 }
 
 /** The operator before the sink of such items, in the words of a compiler's error. */

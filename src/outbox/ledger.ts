@@ -69,6 +69,23 @@ const flushBarrier = () => {
   }
 }
 
+/** The counters that a destination and a client have in common. @inline */
+export interface RelayStats extends Totals {
+  readonly enabled: boolean
+  /**
+   * Dead letters that the outbox keeps now, also those of earlier processes and of others that share it; 0 of
+   * a client without an `outbox`.
+   */
+  readonly dead: number
+  /**
+   * Milliseconds since the oldest waiting item was accepted by this process. Known of those accepted while a
+   * listener hears log events (`onEvent`, `events$`, `DEBUG`, a channel), and never of a shared outbox.
+   */
+  readonly oldest?: number
+  /** True while an outbox opens later than its user: `waiting` lacks its items. Otherwise left out. */
+  readonly opening?: true
+}
+
 /** How an item ended, and its entry if it had one. */
 interface Ended<A> {
   readonly outcome: Outcome<A>

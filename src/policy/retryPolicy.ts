@@ -8,6 +8,7 @@
  * - `respectRetryAfter` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
  */
 import type * as M from 'fp-ts/lib/Monoid.js'
+import type { Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, guarded, strict, wholeNumber, withDefault } from '../core/options.ts'
 
@@ -21,6 +22,17 @@ export type RetryPolicy =
   | { readonly _tag: 'Deadline'; readonly within: number }
   | { readonly _tag: 'RespectRetryAfter' }
   | { readonly _tag: 'Both'; readonly left: RetryPolicy; readonly right: RetryPolicy }
+
+/** How a part retries. @inline */
+export interface Retrying {
+  /**
+   * When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the
+   * first attempt.
+   */
+  readonly retry?: RetryPolicy
+  /** Numbers from 0 up to, but not including, 1. Default: the machine's. */
+  readonly random?: Random
+}
 
 /** How `exponential` grows. */
 export interface ExponentialOptions {

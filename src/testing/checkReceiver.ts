@@ -2,22 +2,18 @@ import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import { systemClock } from '../core/clock.ts'
 import { checkOptions, decodeOptions, option, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { headersOption, secretOption, urlOption } from '../http/httpOptions.ts'
+import { headersOption, secretOption, urlOption, type RequestOptions } from '../http/httpOptions.ts'
 import { failureOf } from '../http/networkError.ts'
-import { secureContextOf, tlsOption, type TlsOptions } from '../http/tls.ts'
+import { secureContextOf, tlsOption } from '../http/tls.ts'
 import type { Secret } from '../signing/secret.ts'
 import { receiverVectors, type ReceiverVector } from './receiverVectors.ts'
 
 /** How a receiver is checked. */
-export interface CheckReceiverOptions {
+export interface CheckReceiverOptions extends Pick<RequestOptions, 'headers' | 'tls'> {
   /** The secret that the receiver verifies with. */
   readonly secret: Secret | string
   /** Milliseconds for each answer. Default 5,000. */
   readonly timeout?: number
-  /** Headers of every request, such as those that a gateway asks for. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Authorities to trust, and our own certificate. */
-  readonly tls?: TlsOptions
 }
 
 /** The result of one vector. */

@@ -1,16 +1,15 @@
 import type { Type } from 'io-ts'
-import type { Clock } from '../../core/clock.ts'
 import { optional, strict, text, wholeNumber, type Option } from '../../core/options.ts'
 import { ShownError } from '../../core/refusal.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
-import type { BookmarkedOutbox, CorruptRecord, ItemCodec, Outbox, OutboxStats } from '../outbox.ts'
+import type { BookmarkedOutbox, ItemCodec, Outbox, OutboxFactoryOptions, OutboxStats } from '../outbox.ts'
 
 /** An io-ts codec of an outbox's items: of those of its payloads or batches, or of its own. @inline */
 export type CodecOf<A> =
   A extends Payload<infer I> ? Type<I, unknown> : A extends ItemBatch<infer I> ? CodecOf<I> : Type<A, unknown>
 
 /** How a stored outbox is opened. */
-export interface LmdbOutboxOptions<A> {
+export interface LmdbOutboxOptions<A> extends Pick<OutboxFactoryOptions<A>, 'clock' | 'onCorrupt'> {
   /** A folder of its own; made if it is missing. */
   readonly path: string
   /**
@@ -35,10 +34,6 @@ export interface LmdbOutboxOptions<A> {
    * Default none, which opens any folder; for a destination of a collector its name.
    */
   readonly owner?: string
-  /** Default the machine's clock. */
-  readonly clock?: Clock
-  /** Receives each waiting record that could not be read, after its end as a dead letter. Default nothing. */
-  readonly onCorrupt?: (record: CorruptRecord) => void
 }
 
 /** A folder on a disk in which items wait. Needs the package lmdb, an optional peer dependency. */
@@ -96,13 +91,8 @@ export type OutboxReason =
   | 'noSpace'
 
 /** Why an outbox could not be opened. Its items are as they were. */
-export interface OutboxFault {
+export interface OutboxFault extends Readonly<Pick<OutboxError, 'reason' | 'path' | 'message'>> {
   readonly _tag: 'OutboxFault'
-  readonly reason: OutboxReason
-  /** The folder. */
-  readonly path: string
-  /** The fault and its remedy, for people. */
-  readonly message: string
 }
 
 /** Thrown by each part that opens a folder. `code` and `reason` are stable. */
