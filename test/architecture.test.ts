@@ -84,7 +84,6 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/(^|\/)index\.ts$|\.d\.ts$/, 'no code of their own'],
   [/^(core\/(awaitable|outcome)|event\/limits|outbox\/lmdb\/contract)\.ts$/, 'types and values'],
   [/^core\/carry\.ts$/, 'test/laws/acknowledged.laws.ts'],
-  [/^operators\/batchLimits\.ts$/, 'options of batch: batch.test.ts'],
   [/^outbox\/(deliveries|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
   [/^outbox\/stored\.ts$/, 'part of two stores: records.test.ts, postgresOutbox.test.ts'],
   [/^outbox\/postgres\/(?!postgresOutbox)/, 'in postgresOutbox.test.ts and test/laws/postgres.laws.ts'],

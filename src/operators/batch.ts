@@ -1,18 +1,18 @@
-import { Observable, Subject, takeUntil } from 'rxjs'
+import { Observable, Subject, isObservable, takeUntil } from 'rxjs'
 import { left, right, type Either } from '../core/either.ts'
 import { answerOn, answersOf, carry, joinedAnswer, withAnswer, type SourceAnswer } from '../core/carry.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
-import { kindOf } from '../core/json.ts'
-import { checkOptions, strict, type Decoded } from '../core/options.ts'
+import { isRecord, kindOf } from '../core/json.ts'
+import { checkOptions, clockOption, func, guarded, limit, oneOf } from '../core/options.ts'
+import { optional, strict, timeLimit, withDefault, type Decoded } from '../core/options.ts'
 import { assertEither, type EitherSource, type Hint, type ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { invalid, threw, tooLarge, type Refusal, type Threw, type TooLarge } from '../core/refusal.ts'
-import { frameBytes, isPayload, jsonArrayFrame } from '../event/payload.ts'
+import { frameBytes, isPayload, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame } from '../event/payload.ts'
 import type { ItemBatch, Payload } from '../event/payload.ts'
 import { callSafely, channel, publishAsClosed } from '../log/listeners.ts'
-import { limitShape, payloadOptions } from './batchLimits.ts'
 
 /** When a batch is closed. */
 interface BatchLimits {
@@ -86,6 +86,34 @@ export interface Batch {
     source: EitherSource<L, Payload<A> | Hint<'put encode() before batch'>>,
   ) => ObservableEither<L | Refusal | Threw, BatchPayload<A, F>>
 }
+
+/** The options of every batch. */
+const limitShape = {
+  maxCount: withDefault(limit('members'), 20),
+  maxBytes: withDefault(limit('bytes'), 500_000),
+  maxDelay: withDefault(timeLimit, 5_000),
+  delayFrom: withDefault(oneOf('firstItem', 'lastFlush'), 'firstItem'),
+  maxKeys: withDefault(limit('keys'), 1_000),
+  by: optional(func()),
+  flush: optional(guarded('an Observable', isObservable)),
+  clock: withDefault(clockOption, systemClock),
+  newId: withDefault(func<() => string>(), randomId),
+  abandoned: optional(func()),
+  sizeOf: optional(func()),
+}
+
+const isFrame = (value: unknown): value is Frame =>
+  isRecord(value) && typeof value['prefix'] === 'string' && typeof value['suffix'] === 'string'
+
+const payloadOptions = strict(
+  { ...limitShape, frame: withDefault(guarded('a frame, { prefix, suffix }', isFrame), jsonArrayFrame) },
+  ({ maxBytes, frame }) => {
+    const bytes = frameBytes(frame)
+    if (maxBytes > bytes) return []
+    const message = `must be more than the ${String(bytes)} bytes of the frame, not ${String(maxBytes)}`
+    return [{ path: 'maxBytes', message }]
+  },
+)
 
 /** A batch that still takes members. */
 interface OpenBatch<M, A> {
