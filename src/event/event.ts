@@ -340,8 +340,7 @@ export const eventCodec = (options: EventCodecOptions = {}): EventCodec => {
     (input): input is Event => valueOr(false, () => kinds.is(input)),
     (input, context) => {
       const result = read(input)
-      if (result._tag === 'Right') return result
-      return t.failures(toErrors(result.left, t.appendContext(context, '', t.UnknownRecord)))
+      return result._tag === 'Right' ? result : t.failures(toErrors(result.left, context))
     },
     callOf,
     kinds.types,

@@ -86,17 +86,14 @@ export const toFaults = (findings: ReadonlyArray<Finding>): ReadonlyArray<Fault>
 
 /** The findings as io-ts errors without values, so that our codecs can stand inside codecs of a host. */
 export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): t.Errors =>
-  findings.map(({ steps, message }) => ({
-    value: undefined,
-    context: [
-      ...context,
-      ...steps.map((step, index) => ({
-        key: String(step),
-        type: typeof steps[index + 1] === 'number' ? t.UnknownArray : t.UnknownRecord,
-      })),
-    ],
-    message,
-  }))
+  findings.map(({ steps, message }) => {
+    const entries = [...context.slice(-1), ...steps.map((step) => ({ key: String(step) }))]
+    // `faultsOf` knows an index by the codec above it.
+    const typed = entries.map((entry, at) => {
+      return { ...entry, type: typeof steps[at] === 'number' ? t.UnknownArray : t.UnknownRecord }
+    })
+    return { value: undefined, context: [...context.slice(0, -1), ...typed], message }
+  })
 
 /** One look at one input, of which parts are copied. */
 export interface Copying {

@@ -7,7 +7,7 @@ import { hasFunctions, isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, flag, guarded, strict, withDefault } from '../core/options.ts'
 import { isEither } from '../core/outcome.ts'
 import { findingsOf } from '../event/codecFaults.ts'
-import { UNREADABLE } from '../event/json.ts'
+import { UNREADABLE, toErrors, type Finding } from '../event/json.ts'
 
 /** One finding of a Standard Schema. @inline */
 interface StandardIssue {
@@ -82,18 +82,12 @@ export const fromStandard = <S extends StandardSchema>(
     (input, context) => {
       const result = run(input)
       if (result.issues === undefined) return t.success(result.value)
-      const before = context.slice(0, -1)
-      const errors = result.issues.map(({ message, path = [] }): t.ValidationError => {
-        const steps = path.map((each) => (typeof each === 'object' ? each.key : each))
-        // `faultsOf` knows an index by the codec above it.
-        const entries = [context.at(-1)?.key ?? '', ...steps].map((key, at) => ({
-          key: String(key),
-          type: typeof steps[at] === 'number' ? t.UnknownArray : t.unknown,
-        }))
-        const text = messages || message === LATER ? message : 'is not what the schema wants'
-        return { value: undefined, message: text, context: [...before, ...entries] }
+      const findings = result.issues.map(({ message, path = [] }): Finding => {
+        const keys = path.map((each) => (typeof each === 'object' ? each.key : each))
+        const steps = keys.map((key) => (typeof key === 'number' ? key : String(key)))
+        return { steps, message: messages || message === LATER ? message : 'is not what the schema wants' }
       })
-      return t.failures(errors)
+      return t.failures(toErrors(findings, context))
     },
     t.identity,
   )
