@@ -228,16 +228,10 @@ const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArra
  * broken.
  *
  * @example
- * import { sink } from 'headrace'
+ * import { memory } from 'headrace/sinks/memory'
  * import { checkLaws, sinkLaws } from 'headrace/testing/laws'
  *
- * // The status of a Response is its verdict.
- * const laws = sinkLaws(({ network: { fetch } }) =>
- *   sink('mine', (item, { signal }) => {
- *     return fetch('https://api.example/items', { method: 'POST', body: JSON.stringify(item), signal })
- *   }),
- * )
- * await checkLaws(laws, { runs: 200, seed: 42 })
+ * await checkLaws(sinkLaws(() => memory(), { answers: false }), { runs: 200, seed: 42 })
  */
 export const checkLaws = async (
   laws: ReadonlyArray<Law>,
