@@ -13,7 +13,6 @@ import type { Event } from '../event/event.ts'
 import { frameBytes, maxHeldBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { ingestionFaults, type IngestionSettings } from '../http/bareIngestion.ts'
-import type { RequestOptions } from '../http/httpOptions.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { Listening } from '../log/listeners.ts'
 import { loggerOption } from '../log/logger.ts'
@@ -29,7 +28,7 @@ export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
 
 /** Options beside the write key. Numbers are whole and from 1 unless another range is given. */
 export interface ClientOptions
-  extends Listening, Retrying, Pick<RequestOptions, 'dispatcher' | 'egress' | 'headers' | 'tls'> {
+  extends Listening, Retrying, Pick<IngestionSettings, 'dispatcher' | 'egress' | 'headers' | 'tls'> {
   /** `from` in its log events. Default `client`. */
   readonly name?: string
   /** Messages in a batch; 1 sends each at once. Default 20. */

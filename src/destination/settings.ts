@@ -15,9 +15,9 @@ import type { Payload } from '../event/payload.ts'
 import { egressOption, withEgressFaults } from '../http/egress.ts'
 import { dispatcherOption, faultsAt, headerNameOption, headersOption } from '../http/httpOptions.ts'
 import { nameFault, secretSourceOption, standardSecretOption, urlName } from '../http/httpOptions.ts'
-import { urlOption, withoutCredentials, type RequestOptions } from '../http/httpOptions.ts'
+import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
-import type { Egress } from '../http/webhook.ts'
+import type { Egress, WebhookOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { loggerOption } from '../log/logger.ts'
 import { outboxOption, type OutboxOption } from '../outbox/lmdb/openOutbox.ts'
@@ -28,9 +28,7 @@ import type { Layer } from '../sink/sink.ts'
 import { statusesOption } from '../sink/status.ts'
 
 /** One URL of a destination. */
-export interface WebhookSettings extends Pick<RequestOptions, 'headers' | 'tls'> {
-  /** The full URL, http or https. */
-  readonly url: string
+export interface WebhookSettings extends Pick<WebhookOptions, 'url' | 'headers' | 'tls'> {
   /** Signs the requests to this URL, in place of the destination's `sharedSecret`. */
   readonly secret?: SecretSource
   /** Secrets of Standard Webhooks for this URL, in place of the destination's `standardSecret`. */

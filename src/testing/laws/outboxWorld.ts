@@ -6,6 +6,7 @@
 import * as fc from 'fast-check'
 import { isPromiseLike, type Awaitable } from '../../core/awaitable.ts'
 import { inTime, systemClock } from '../../core/clock.ts'
+import type { Bounds } from '../../core/refusal.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { ScriptedDisk } from '../disk.ts'
 import type { VirtualClock } from '../virtualClock.ts'
@@ -21,9 +22,7 @@ export interface OutboxItem {
 }
 
 /** The bounds that the outbox of a run must keep: as the options of `memoryOutbox`. */
-export interface OutboxBounds {
-  readonly maxCount: number
-  readonly maxBytes: number
+export interface OutboxBounds extends Bounds {
   readonly keepDead: number
 }
 
