@@ -223,7 +223,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   if (work.waiting() > 0) program.busy()
 
   return {
-    name: from,
+    ...life.hosted,
     identify: (call) => send(call, 'identify'),
     track: (call) => send(call, 'track'),
     page: (call) => send(call, 'page'),
@@ -255,8 +255,6 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
     },
     close: (given) => close(timeoutIn('close', given, CLOSE_TIMEOUT)),
     outcomes$: outcomes.values$,
-    refusals$: life.refusals$,
-    events$: life.events$,
     dead: deadLetters(work, outbox, life.isClosing),
     stats: () => ({
       ...work.totals(),

@@ -149,7 +149,7 @@ export const openDestination = (
   }
 
   return {
-    name: from,
+    ...life.hosted,
     send: async (call) => {
       if (!enabled) return refuse(disabled(call))
       try {
@@ -187,9 +187,7 @@ export const openDestination = (
     sizeOf,
     ready: room.ready,
     outcomes$: outcomes.values$,
-    refusals$: life.refusals$,
     attempts$: attempts.values$,
-    events$: life.events$,
     dead: deadLetters(work, outbox, life.isClosing),
     stats: () => ({
       ...work.totals(),

@@ -12,14 +12,12 @@ import { contramap, makeLayer } from '../sink/layer.ts'
 import type { Attempt, Layer, Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { headersOption, sinkSettings, urlOption, type RequestOptions } from './httpOptions.ts'
-import { postTo, type Posting } from './post.ts'
+import { postTo, type Posting, type PostOptions } from './post.ts'
 
 /** How the requests are made. Every option may be left out. */
-export interface IngestionOptions extends RequestOptions {
+export interface IngestionOptions extends RequestOptions, Pick<PostOptions, 'holds'> {
   /** Milliseconds for a whole request: name look-up, connection, TLS, headers and body. Default 10,000. */
   readonly timeout?: number
-  /** Whether requests keep the process alive. Default true; false for one that drains before its end. */
-  readonly holds?: boolean
 }
 
 /** Where the requests go, with which key, and how. */

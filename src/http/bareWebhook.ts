@@ -6,10 +6,10 @@ import { STANDARD_HEADERS, standardHeadersOf, type StandardSecretSource } from '
 import { clockOf, type Attempt, type Sink } from '../sink/sink.ts'
 import { headerNameOption, headersOption, sinkSettings, secretSourceOption } from './httpOptions.ts'
 import { standardSecretOption, urlOption, userAgentOption, type RequestOptions } from './httpOptions.ts'
-import { postTo } from './post.ts'
+import { postTo, type PostOptions } from './post.ts'
 
 /** Where a webhook goes, and how. Only the URL is needed. */
-export interface WebhookOptions extends RequestOptions {
+export interface WebhookOptions extends RequestOptions, Pick<PostOptions, 'connectWithin'> {
   /** Http or https; without credentials, white space, control characters and backslashes. */
   readonly url: string
   /**
@@ -24,8 +24,6 @@ export interface WebhookOptions extends RequestOptions {
   readonly standardSecret?: StandardSecretSource
   /** Milliseconds of one attempt, from its request to the status. `Infinity` for no limit. Default 5,000. */
   readonly timeout?: number
-  /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
-  readonly connectWithin?: number
   /**
    * The name of a header with the message id, for receivers that deduplicate. An id that has a `%`, or more
    * than visible ASCII, is percent-encoded, as in `webhook-id`: `a b` is `a%20b`. Default: none is sent.

@@ -31,7 +31,7 @@ export interface PostOptions extends RequestOptions {
   readonly signer?: (() => Signer) | undefined
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
-  /** Whether a request keeps the process alive. Connecting does in any case. Default true. */
+  /** Whether requests keep the process alive. Default true; false for one that drains before its end. */
   readonly holds?: boolean
 }
 

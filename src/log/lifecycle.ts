@@ -129,12 +129,11 @@ export const lifecycle = <Closing>(clock: Clock, from: string, options: Listenin
     hearsKeys: (): boolean => unchecked-- > 0 || hears('UnknownKeys'),
     /** Tells the keys that a call lost. */
     onKeys: (keys: ReadonlyArray<string>) => onEvent({ _tag: 'UnknownKeys', at: now(), from, keys }),
-    /** Each log event. Hot. It completes after the close. */
-    events$: events.values$,
+    /** For the host. The streams complete after the close. */
+    hosted: { name: from, refusals$: refusals.values$, events$: events.values$ } satisfies HostedPart,
     defectIn,
     /** A hot stream. It completes after the close. */
     stream,
-    refusals$: refusals.values$,
     /** Tells a refusal, and answers it. Never throws: the stack of the caller may be near its end. */
     refuse: (refusal: Refusal): Either<Refusal, never> => {
       callSafely(tellRefusal, refusal, constVoid)

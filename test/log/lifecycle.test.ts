@@ -64,9 +64,9 @@ it('gives all subscribers the same order, also of values that a subscriber cause
 
 it('tells events$ all but the errors of its own subscribers, which are Defects, and completes it', async () => {
   const [heard, seen] = [new Array<string>(), new Array<string>()]
-  const { close, events$, onEvent } = lifecycle(systemClock, 'o', { onEvent: ({ _tag }) => heard.push(_tag) })
-  events$.subscribe(throwing('of the host'))
-  events$.subscribe({ next: ({ _tag }) => seen.push(_tag), complete: () => seen.push('|') })
+  const { close, hosted, onEvent } = lifecycle(systemClock, 'o', { onEvent: ({ _tag }) => heard.push(_tag) })
+  hosted.events$.subscribe(throwing('of the host'))
+  hosted.events$.subscribe({ next: ({ _tag }) => seen.push(_tag), complete: () => seen.push('|') })
   onEvent({ _tag: 'Accepted', at: 0, from: 'orders', item: 'a' })
   onEvent({ _tag: 'Defect', at: 0, from: 'orders', where: 'mine', error: 1 })
   await close(async () => undefined)

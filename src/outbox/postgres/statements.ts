@@ -58,12 +58,9 @@ export interface LeasedRow {
   readonly keyed: boolean
 }
 
-export interface DeadRow {
-  readonly id: string
+export interface DeadRow extends Pick<LeasedRow, 'id' | 'about' | 'item'> {
   readonly at: string
-  readonly about: string | null
   readonly size: number
-  readonly item: string
 }
 
 export interface Rows {
