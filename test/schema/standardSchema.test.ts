@@ -60,11 +60,12 @@ describe('fromStandard in validate', () => {
     }
   })
 
-  it('keeps a path below another codec, and keys that look like an index', () => {
-    const codec = t.type({ order: fromStandard(z.object({ '0': z.string(), 'a b': z.array(z.string()) })) })
-    const decoded = codec.decode({ order: { '0': 1, 'a b': [1] } })
+  it('keeps a path below another codec and inside a pipe, and keys that look like an index', () => {
+    const order = fromStandard(z.object({ '0': z.string(), 'a b': z.array(z.string()) }))
+    const codec = t.type({ order, piped: t.unknown.pipe(t.intersection([order, t.UnknownRecord])) })
+    const decoded = codec.decode({ order: { '0': 1, 'a b': [1] }, piped: { '0': 1, 'a b': [1] } })
     const paths = decoded._tag === 'Left' ? faultsOf(decoded.left).map(({ path }) => path) : []
-    expect(paths.sort()).toEqual(['order.0', 'order.a b[0]'])
+    expect(paths.sort()).toEqual(['order.0', 'order.a b[0]', 'piped.0', 'piped.a b[0]'])
   })
 })
 
