@@ -121,8 +121,9 @@ export interface Client<E extends EventTypes = EventTypes, T extends Traits = Tr
   /**
    * Sends waiting messages, and resolves with the totals when everything accepted before has ended and its
    * outcomes were reported. Messages accepted later are not waited for; messages that a folder held at the
-   * start are, and dead letters that are redriven meanwhile. Flushes that overlap share one drain. With a
-   * `timeout` it resolves then at the latest. It shortens no delay of a retry. Never rejects.
+   * start are, dead letters that are redriven meanwhile, and those of others in a queue that they share.
+   * Flushes that overlap share one drain. With a `timeout` it resolves then at the latest. It shortens no
+   * delay of a retry. Never rejects.
    */
   readonly flush: (options?: WaitOptions) => Promise<Totals>
   /**

@@ -122,7 +122,6 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
   const storing = { ...bounds, own, failed: failedIn('outbox'), work: () => work }
   const behind = store && writeBehind<Message>(store, storing)
   const outbox = behind?.outbox ?? memoryOutbox<Message>({ ...bounds, keepDead: 0 })
-  const isShared = outbox.watch !== undefined
   const boundFor = (bytes: number): object | undefined => {
     if (behind !== undefined) return behind.fullFor(undefined, bytes)
     const stats = outbox.stats()
@@ -247,7 +246,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
     flush: async (given) => {
       const within = timeoutIn('flush', given)
       // Before anything is sent: the flush does not wait for messages that a listener adds meanwhile.
-      const isFlushed = isShared ? () => !work.hasWorkBefore(Infinity) : work.flushed()
+      const isFlushed = store?.watch && behind ? behind.flushed(within) : work.flushed()
       work.flush('flush')
       const done = work.until(() => work.isAborted() || isFlushed(), within)
       await (work.waiting() === 0 ? done : held(done))

@@ -64,6 +64,31 @@ export const until = (clock: Clock, changes$: Observable<void>, limit: number, i
 }
 
 /**
+ * A check whether all that waited in a shared outbox has ended. The first call for which `mayAsk` says yes
+ * asks the outbox; `changed` is called after the answer.
+ */
+export const endOfAll = (
+  outbox: Pick<Outbox<unknown>, 'allEnded'>,
+  timeout: number,
+  mayAsk: () => boolean,
+  changed: () => void,
+  failed: (error: unknown) => void,
+) => {
+  let isAsked = outbox.allEnded === undefined
+  let isOver = false
+  const ask = async (): Promise<void> => {
+    isAsked = true
+    await outbox.allEnded?.({ timeout })
+    isOver = true
+    changed()
+  }
+  return (): boolean => {
+    if (!isAsked && mayAsk()) ask().catch(failed)
+    return isOver
+  }
+}
+
+/**
  * Opens an outbox that opens later: asks it, and again a second after each failure. `opened` is called once;
  * not at all if it is open from the start.
  */

@@ -15,7 +15,7 @@ import { onceSoon, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
 import { newEntry, type Ack, type Entry, type Nack, type Outbox } from './outbox.ts'
 import type { Relay } from './relay.ts'
-import { STORE_RETRY_DELAY } from './storeLimit.ts'
+import { STORE_RETRY_DELAY, endOfAll } from './storeLimit.ts'
 
 /** The bounds are those of the items that are not stored yet, beside those of the store. */
 export interface WriteBehindOptions<A> extends Bounds {
@@ -24,9 +24,11 @@ export interface WriteBehindOptions<A> extends Bounds {
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
   /** The relay that leases from here. It is made afterwards. */
-  readonly work: () => Pick<Relay<A>, 'inTime' | 'recall' | 'renamed' | 'added' | 'poll' | 'isOpen'>
+  readonly work: () => Pick<Relay<A>, 'inTime' | 'recall' | 'renamed' | 'added' | WorkOfFlush>
   readonly failed: (error: unknown) => void
 }
+
+type WorkOfFlush = 'poll' | 'isOpen' | 'hasWorkBefore'
 
 const UNSTORED = 'unstored-'
 const numberOf = ({ id }: Entry<unknown>): number => Number(id.slice(UNSTORED.length))
@@ -202,6 +204,16 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     close: (given) => store.close(given),
   }
 
+  /** A check whether everything accepted so far is stored, or has ended. */
+  const storedSoFar = (): (() => boolean) => {
+    const last = arrived
+    return () => {
+      // Those in memory are numbered by arrival, and each list has its oldest first.
+      const [oldest = storing[0] ?? arriving.peek()] = lent.values()
+      return oldest === undefined || numberOf(oldest) > last
+    }
+  }
+
   return {
     outbox,
     fullFor,
@@ -211,14 +223,13 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     isKept: (): boolean => isKept,
     /** Stores what arrived before the store was open. */
     storeSoon,
-    /** A check whether everything accepted so far is stored, or has ended. */
-    stored: (): (() => boolean) => {
-      const last = arrived
-      return () => {
-        // Those in memory are numbered by arrival, and each list has its oldest first.
-        const [oldest = storing[0] ?? arriving.peek()] = lent.values()
-        return oldest === undefined || numberOf(oldest) > last
-      }
+    stored: storedSoFar,
+    /** A check whether everything accepted so far has ended, of a store that others use too. */
+    flushed: (timeout: number): (() => boolean) => {
+      const { isOpen, poll, hasWorkBefore } = work()
+      const isStored = storedSoFar()
+      const isOver = endOfAll(store, timeout, () => isOpen() && isStored(), poll, failed)
+      return () => isOver() || !hasWorkBefore(Infinity)
     },
   }
 }

@@ -60,6 +60,28 @@ it('sends what is still being stored, and later what the host redrives in its ou
   expect(client.stats()).toMatchObject({ rejected: 1, delivered: 1 })
 })
 
+it('of a shared store waits for what is in it once its messages are, and not for what others add', async () => {
+  const [inner, added] = [memoryOutbox<Message>(), new Subject<void>()]
+  const watch = (call: () => void) => (added.subscribe(call), () => undefined)
+  const asked: unknown[] = []
+  const options = (clock: VirtualClock) => {
+    const enqueue: typeof inner.enqueue = (items) => clock.sleep(5).then(() => inner.enqueue(items))
+    const allEnded = (how: unknown) => (asked.push([clock.monotonic(), how]), clock.sleep(50))
+    return { outbox: { ...inner, watch, enqueue, allEnded } }
+  }
+  const { client, clock, sink } = open(options, () => ({ verdict: yes, after: 20 }))
+  client.track(event('a'))
+  let flushedAt = 0
+  void client.flush({ timeout: 3_000 }).then(() => (flushedAt = clock.monotonic()))
+  for (let n = 0; n < 10; n++) {
+    await clock.advance(10)
+    void inner.enqueue(sink.calls[0]?.item.members ?? [])
+    added.next()
+  }
+  expect([asked, flushedAt]).toEqual([[[5, { timeout: 3_000 }]], 55])
+  expect(client.stats().waiting).toBeGreaterThan(0)
+})
+
 describe('close', () => {
   it('42: before any message, twice, and then everything is refused', async () => {
     const { client, sink, told } = open()

@@ -107,6 +107,28 @@ describe('deliver with a batch', () => {
     expect([sent(), isOver()]).toEqual([batches, true])
   })
 
+  it('ends when what waited at its end has ended, and hands back what others added', async () => {
+    const [inner, added] = [memoryOutbox<string>(), new Subject<void>()]
+    const watch = (call: () => void) => (added.subscribe(call), () => undefined)
+    let ended = (): void => undefined
+    const allEnded = () => new Promise<void>((resolve) => (ended = resolve))
+    const outbox = { ...inner, watch, allEnded, keeps: () => true, takeRemaining: () => [] }
+    const { clock, give, input, sent, isOver } = play({ outbox, batch: { maxCount: 3, maxDelay: 100 } })
+    give('a')
+    input.complete()
+    void inner.enqueue(['b', 'c', 'd', 'e'])
+    added.next()
+    await clock.advance(8)
+    ended()
+    await clock.advance(1)
+    expect([sent(), isOver()]).toEqual([['0 a', '0 b,c,d'], false])
+    await clock.advance(1)
+    expect([isOver(), inner.lease(clock.now(), { count: 9, retries: 9 })]).toMatchObject([
+      true,
+      [{ item: 'e' }],
+    ])
+  })
+
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {
     const { clock, give, sent, tags, events } = play({}, (items, number) =>
       number === 1 ? left(partlyFailed(items.map((id) => (id === 'x' ? no : id === 'y' ? busy : yes)))) : yes,

@@ -7,7 +7,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { deliver, failover, lift, onlyAttempt, partlyFailed, refused, retryable } from '../../src/index.ts'
 import { sink, systemClock, bodyOf, type Clock, type Failure, type Handler } from '../../src/index.ts'
 import type { Sink, SinkOptions, Verdict, WaitOptions, Payload } from '../../src/index.ts'
-import type { LogEvent } from '../../src/log/index.ts'
+import { errorKind, type LogEvent } from '../../src/log/logEvent.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { virtualClock } from '../../src/testing/index.ts'
@@ -133,7 +133,7 @@ describe('a sink that was closed', () => {
     await clock.advance(5 * 3_600_000)
     done.unsubscribe()
     expect(ends).toEqual([])
-    const defects = events.flatMap((event) => (event._tag === 'Defect' ? [String(event.error)] : []))
+    const defects = events.flatMap((event) => (event._tag === 'Defect' ? [errorKind(event.error)] : []))
     expect(new Set(defects).size).toBe(defects.length)
     for (const name of made.name.split(' > ')) expect(defects.join()).toContain(`the sink ${name} was closed`)
   })

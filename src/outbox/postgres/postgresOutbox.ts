@@ -79,8 +79,7 @@ const postgresOptions = option.strict({
 type CheckedPostgres = typeof postgresOptions extends option.Option<infer O> ? O : never
 type Enqueued<A> = ReadonlyArray<Either<Full, Entry<A>>>
 
-/** Between two looks while items wait that are not leased here, or while LISTEN is cut. */
-const LOOK_EVERY = 1_000
+const LOOK_EVERY = 1_000 // Between two looks while items wait that are not leased here, or LISTEN is cut.
 /** Between two looks of an idle worker, in case a notification was lost; the minimum between two counts. */
 const COUNT_EVERY = 5_000
 const LEAVE_TIMEOUT = 5_000 // For the last statement of a close.
@@ -393,6 +392,7 @@ const postgresOutbox = <A>(
       lookAgain = call
       return () => (lookAgain = lookAgain === call ? constVoid : lookAgain)
     },
+    allEnded: results.allEnded,
     dead,
     stats: () => ({ ...counts, waiting: waiting(), evictedDeadLetters, maxCount, maxBytes }),
     close: () => (closing ??= end()),

@@ -1,5 +1,6 @@
 import { constVoid } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { WaitOptions } from '../../core/options.ts'
 import { isDead } from '../../core/outcome.ts'
 import { batched } from '../batched.ts'
 import type { Ack, Nack } from '../outbox.ts'
@@ -112,11 +113,30 @@ export const resultsOf = <A>(
     // What is due already may have been leased anew before this answer.
     for (const nack of list) if (isSameLease(nack)) leased.delete(nack.entry.id)
   })
+  let isClosing = false
   return {
     ack: acks.write,
     nack: nacks.write,
     remove,
-    /** Writes all that waits. */
-    idle: async () => Promise.all([acks.hurry(), nacks.hurry()]).then(constVoid),
+    /** Waits until what is in the queue now has ended; the ends that were stored here have been told by then. */
+    allEnded: async ({ timeout = Infinity }: WaitOptions = {}): Promise<void> => {
+      const start = clock.monotonic()
+      let last: string | undefined
+      for (let pause = 10; !isClosing; pause = Math.min(2 * pause, 1_000)) {
+        const askedAt = clock.monotonic()
+        const [newest] = await ask('newest', [queue, last ?? null]).catch(() => [])
+        last ??= newest?.id ?? undefined
+        const isHere = [...leased.keys()].some((id) => BigInt(id) <= BigInt(last ?? 0))
+        if ((newest?.id === null && !isHere) || clock.monotonic() - start >= timeout) return
+        // The statement passes over the rows of other queues.
+        const rest = Math.max(pause, 20 * (clock.monotonic() - askedAt))
+        await new Promise<void>((resolve) => clock.schedule(rest, resolve, { holds: false }))
+      }
+    },
+    /** Writes all that waits, at a close. */
+    idle: async () => {
+      isClosing = true
+      await Promise.all([acks.hurry(), nacks.hurry()])
+    },
   }
 }
