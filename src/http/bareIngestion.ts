@@ -29,7 +29,7 @@ export interface IngestionSettings extends IngestionOptions {
 }
 
 const writeKeyOption: Option<string> = option('a write key', (value) => {
-  if (typeof value !== 'string' || value === '') return left("must be the source's write key, as text")
+  if (typeof value !== 'string') return left("must be the source's write key, as text")
   const secret = secretFrom(value)
   if (isLeft(secret)) return left(secret.left.message)
   // Basic authentication ends the user name at its first colon.
@@ -168,7 +168,6 @@ export const bareIngestion = (
   const { timeout = 10_000 } = settings
   const url = new URL(settings.endpoint)
   if (url.pathname === '/') url.pathname = '/v1/batch'
-  url.hash = ''
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
   const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
   const judge = answerReader(writeKey, credentials, Object.values(settings.headers ?? {}))

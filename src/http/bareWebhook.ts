@@ -74,12 +74,8 @@ const messageHeaders =
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
-  const { url, secret, standardSecret, messageIdHeader, userAgent = 'headrace/1.0' } = options
-  const hasHeaders = messageIdHeader !== undefined || standardSecret !== undefined
-  const how = {
-    ...options,
-    ...(secret !== undefined && { signer: signerSource(secret) }),
-    ...(hasHeaders && { headersOf: messageHeaders(options) }),
-  }
+  const { url, secret, userAgent = 'headrace/1.0' } = options
+  const signer = secret === undefined ? undefined : signerSource(secret)
+  const how = { ...options, signer, headersOf: messageHeaders(options) }
   return postTo(new URL(url), ['User-Agent', userAgent], how, (payload) => ({ payload }))
 }

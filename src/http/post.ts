@@ -135,6 +135,7 @@ export const postTo = <A>(
   /** Equal verdicts are one object: all events that wait for a dead receiver share it. */
   const verdicts = new Map<number, Verdict>()
 
+  /** The end of a job runs its teardown, which destroys its connection. */
   const fail = ({ observer }: PostJob, failure: Failure): Cancel => answer(observer, left(failure))
 
   /** Takes the job from its connection, which may carry another one from here on. */
@@ -206,9 +207,7 @@ export const postTo = <A>(
           if (job === undefined) return
           slot.received += chunk.length
           if (slot.received <= job.maxBody) slot.body?.add(chunk)
-          if (slot.received <= Math.max(job.maxBody, MAX_DRAINED)) return
-          release(slot, false)
-          job.observer.complete()
+          if (slot.received > Math.max(job.maxBody, MAX_DRAINED)) job.observer.complete()
         },
         onResponseEnd: () => {
           const { job, received, body } = slot
@@ -219,10 +218,7 @@ export const postTo = <A>(
           checkClosed()
         },
         onResponseError: (_controller, error) => {
-          const { job } = slot
-          if (job === undefined) return
-          release(slot, false)
-          fail(job, failureOf(error, slot.isSent))
+          if (slot.job !== undefined) fail(slot.job, failureOf(error, slot.isSent))
         },
       },
       destroy: () => {
@@ -273,9 +269,7 @@ export const postTo = <A>(
   }
 
   const lose = (slot: Slot, job: PostJob, detail: string): void => {
-    if (slot.job !== job) return
-    release(slot, false)
-    fail(job, retryable('network', { detail }))
+    if (slot.job === job) fail(job, retryable('network', { detail }))
   }
 
   const checkClosed = (): void => {
@@ -285,9 +279,7 @@ export const postTo = <A>(
   }
 
   const abortAll = (): void => {
-    const jobs = [...busy].flatMap(({ job }) => job ?? [])
-    for (const slot of busy) release(slot, false)
-    for (const job of jobs) fail(job, CUT_BY_CLOSE)
+    for (const { job } of busy) if (job !== undefined) fail(job, CUT_BY_CLOSE)
   }
 
   return makeSink<A>(

@@ -281,7 +281,6 @@ const gather = <L, V, M, A, B>(
     subscriber.add(() => {
       const batches = waiting.drain().flatMap((each) => (each._tag === 'Right' ? [each.right] : []))
       const rest = [...open.values()].flatMap(({ members }) => members)
-      open.clear()
       stopTimer()
       unsubscribed.next()
       if (batches.length + rest.length === 0) return

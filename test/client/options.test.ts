@@ -80,13 +80,8 @@ describe('the options of a client', () => {
   })
 
   it('all that may be set beside each other; 21: a message just fits its batch', () => {
-    const bytes = { maxMessageBytes: 30_000, maxBatchBytes: 30_048, drainOnExit: 5, logger: console }
-    const { client } = open({
-      flushAfter: Infinity,
-      overflow: 'dropNewest',
-      outbox: memoryOutbox(),
-      ...bytes,
-    })
+    const bytes = { maxMessageBytes: 30_000, maxBatchBytes: 30_048, drainOnExit: 5, flushAfter: Infinity }
+    const { client } = open({ overflow: 'dropNewest', outbox: memoryOutbox(), logger: console, ...bytes })
     expect(client.stats()).toEqual({
       ...{ accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
       ...{ enabled: true, refused: 0, bytes: 0, batches: 0, attempts: 0, requests: 0, notPersisted: 0 },

@@ -29,19 +29,16 @@ describe('a web request with chunks', () => {
     expect(collector.stats()).toMatchObject({ received: 3, accepted: 3 })
   })
 
-  it.each([
-    ['with bytes', new Uint8Array(70_000)],
-    ['empty', new Uint8Array(0)],
-  ])('that never end (%s) is answered', async (_, piece) => {
+  it.each([70_000, 0])('that never end, in pieces of %d bytes, is answered', async (size) => {
     let pulled = 0
     const body = new ReadableStream({
       pull: (controller) => {
         pulled++
-        controller.enqueue(piece.slice())
+        controller.enqueue(new Uint8Array(size))
       },
     })
     expect((await open().collector.handle(streamed(body))).status).toBe(413)
-    expect(pulled).toBeLessThan(10_000)
+    expect(pulled).toBeLessThan(size === 0 ? 10_000 : 20)
   })
 })
 

@@ -38,15 +38,8 @@ describe('decodeOptions', () => {
 
   it('names every fault with its path', () => {
     const input = {
-      maxCount: 'many',
-      timeout: 6_000,
-      overflow: 'wait',
-      clock: {},
-      key: 1,
-      drain: 'yes',
-      hooks: [{ url: '', secret: undefined, tsl: 1 }, 7, 8],
-      host: 1,
-      port: 2,
+      ...{ maxCount: 'many', timeout: 6_000, overflow: 'wait', clock: {}, key: 1, drain: 'yes', host: 1 },
+      ...{ hooks: [{ url: '', secret: undefined, tsl: 1 }, 7, 8], port: 2 },
     }
     expect(faultsOf(options, input)).toStrictEqual([
       'name is missing: it must be a string that is not empty',

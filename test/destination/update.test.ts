@@ -32,7 +32,7 @@ describe('update', () => {
     expect(after.connections()).toBe(1)
   })
 
-  it('changes a secret of the same URL, and keeps the connection of a URL that stays', async () => {
+  it('changes secret and headers of the same URL, and keeps the connection of a URL that stays', async () => {
     const receiver = await receive()
     const standardSecret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
     const { destination } = open({ ...to(receiver), sharedSecret: 'old', standardSecret })
@@ -44,11 +44,14 @@ describe('update', () => {
     destination.update({ ...to(receiver), sharedSecret: 'old', standardSecret: [standardSecret] })
     await sendAndWait(2)
     expect(receiver.accepted()).toBe(1)
-    destination.update({ ...to(receiver), sharedSecret: 'new' })
+    const webhooks = [{ url: receiver.url, headers: { 'X-New': 'yes' } }]
+    destination.update({ webhooks, sharedSecret: 'old', standardSecret })
     await sendAndWait(3)
-    expect(receiver.received.map((each) => isSignedBy('new', each))).toEqual([false, false, true])
-    const isStandard = receiver.received.map(({ headers }) => 'webhook-signature' in headers)
-    expect(isStandard).toEqual([true, true, false])
+    destination.update({ ...to(receiver), sharedSecret: 'new' })
+    await sendAndWait(4)
+    expect(receiver.received.map((each) => isSignedBy('new', each))).toEqual([false, false, false, true])
+    const added = receiver.received.map(({ headers }) => ['webhook-signature' in headers, 'x-new' in headers])
+    expect(added.join(' ')).toBe('true,false true,false true,true false,false')
     await until(() => receiver.connections() === 1)
   })
 

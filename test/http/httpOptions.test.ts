@@ -58,24 +58,12 @@ describe('the URL of a receiver (DE11)', () => {
     ...['http://0xa9.254.169.254/', 'http://0251.0376.0251.0376/', 'http://2852039166/'],
     ...['http://169.16689662/', 'http://①⑥⑨.②⑤④.①⑥⑨.②⑤④/', 'http://169。254。169。254/'],
     ...['http://%31%36%39.254.169.254/', 'http://[::ffff:169.254.169.254]/'],
-    ...['http://[::ffff:a9fe:a9fe]/', 'http://[::169.254.169.254]/', 'http://[::ffff:0:a9fe:a9fe]/'],
-    ...['http://[64:ff9b::a9fe:a9fe]/', 'http://[64:ff9b:1::a9fe:a9fe]/'],
-    ...['http://[64:ff9b:1:a9fe:a9:fe00::]/', 'http://[2002:a9fe:a9fe::]/'],
-    ...['http://[2001:0:a9fe:a9fe::]/', 'http://[2001:0:808:808:0:0:5601:5601]/'],
-    ...['http://[2001:db8::5efe:a9fe:a9fe]/', 'http://[fe80::1]/', 'http://[febf::1]/'],
-    ...['http://[fd00:ec2::254]/', 'http://[fd20:ce::254]/', 'http://100.100.100.200/'],
-    ...['http://168.63.129.16/', 'http://192.0.0.192/', 'http://metadata.google.internal/'],
-    ...['http://METADATA.google.internal./'],
+    ...['http://metadata.google.internal/', 'http://METADATA.google.internal./'],
   ])('refuses %s always (webhooks/S1 to S5, DE13)', (url) => expect(wrong(url)).toBe(true))
 
   it.each([
     ...['http://0x7f.1/', 'http://2130706433/', 'http://0177.0.0.1/', 'http://127.1/'],
-    ...['http://①②⑦.⓪.⓪.①/', 'http://0/', 'http://10.0.0.1/', 'http://172.16.0.1/'],
-    ...['http://192.168.0.1/', 'http://100.64.0.1/', 'http://198.18.0.1/', 'http://192.0.2.1/'],
-    ...['http://224.0.0.1/', 'http://240.0.0.1/', 'http://255.255.255.255/', 'http://[::]/'],
-    ...['http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[64:ff9b::10.0.0.1]/'],
-    ...['http://[64:ff9b:1::8.8.8.8]/', 'http://[2002:a00:1::]/', 'http://[fc00::1]/'],
-    ...['http://[fd12:3456::1]/', 'http://[fec0::1]/', 'http://[ff02::1]/', 'http://[2001:db8::1]/'],
+    ...['http://①②⑦.⓪.⓪.①/', 'http://0/', 'http://[::1]/'],
     ...['http://localhost/', 'http://localhost./', 'http://foo.localhost/'],
   ])("refuses %s with egress 'public'", (url) => expect(wrong(url, 'public')).toBe(true))
 

@@ -11,12 +11,12 @@ afterEach(() => void vi.restoreAllMocks())
 const failed = (code: string): Error => Object.assign(new Error('no'), { code })
 
 /** Name servers that answer for IPv4 and for IPv6, and a system that finds 10.0.0.1. */
-const world = (four: (name: string) => Promise<string[]>, six = four) => {
+const world = (four: (name: string) => Promise<string[]>, six = four, hasHosts = true) => {
   vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(four)
   vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(six)
   const asked: string[] = []
   const hosts = join(newFolder(), 'hosts')
-  writeFileSync(hosts, '127.0.0.1 localhost\n10.0.0.1\tIn-Hosts.example other.example # note\n')
+  if (hasHosts) writeFileSync(hosts, '127.0.0.1 localhost\n10.0.0.1\tIn-Hosts.example other.example # note\n')
   const lookup = makeLookup((name, _options, done) => {
     asked.push(name)
     if (!name.startsWith('silent')) done(null, [{ address: '10.0.0.1', family: 4 }])
@@ -45,28 +45,31 @@ it.each([
   ['of silent servers behind them', no('ESERVFAIL'), no('ENODATA'), '10.0.0.1/4', true],
 ])('a look-up %s', async (_, four, six, expected, isSystemAsked) => {
   const { asked, find } = world(four, six)
-  expect(await find('a.example')).toBe(expected)
-  expect(asked).toEqual(isSystemAsked ? ['a.example'] : [])
+  for (const name of ['a.example', 'b.example']) expect(await find(name)).toBe(expected)
+  expect(asked).toEqual(isSystemAsked ? ['a.example', 'b.example'] : [])
 })
 
-it.each(['localhost', 'in-hosts.example', 'OTHER.example'])('asks the system alone for %s', async (name) =>
+it.each(['hook', 'in-hosts.example', 'OTHER.example'])('asks the system alone for %s', async (name) =>
   expect(await world(yes).find(name)).toBe('10.0.0.1/4'),
 )
 
 it('five silent name servers delay no other name, and occupy one thread (H4)', async () => {
-  const { asked, find } = world((name) => (name.startsWith('silent') ? no('ETIMEOUT')() : yes()))
+  const answering = (code: string) => (name: string) =>
+    name === 'unknown.example' ? no('ENODATA')() : name.startsWith('silent') ? no(code)() : yes()
+  const { asked, find } = world(answering('ETIMEOUT'), answering('ENODATA'))
   void find('silent0.example')
   // Each reads the file of hosts first, and these reads may end in another order.
   await vi.waitUntil(() => asked.length > 0, { interval: 1, timeout: 20_000 })
   const others = [1, 2, 3, 4].map((at) => find(`silent${String(at)}.example`))
   expect(await Promise.all(others)).toEqual(others.map(() => 'EAI_AGAIN'))
   expect(await find('a.example')).toBe('8.8.8.8/4,8.8.8.8/6')
-  expect([await find('localhost'), asked]).toEqual(['10.0.0.1/4', ['silent0.example', 'localhost']])
+  for (const name of ['localhost', 'unknown.example']) expect(await find(name)).toBe('10.0.0.1/4')
+  expect(asked).toEqual(['silent0.example', 'localhost', 'unknown.example'])
 })
 
 it('connections that are made at once share one', async () => {
-  const { asked, find } = world(no('ENOTFOUND'))
+  const { asked, find } = world(no('ENOTFOUND'), undefined, false)
   expect(await Promise.all([find('a.example'), find('a.example')])).toEqual(['10.0.0.1/4', '10.0.0.1/4'])
-  await find('a.example')
-  expect(asked).toEqual(['a.example', 'a.example'])
+  for (const name of ['a.example', 'b.example']) await find(name)
+  expect(asked).toEqual(['a.example', 'a.example', 'b.example'])
 })

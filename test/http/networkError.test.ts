@@ -21,7 +21,7 @@ const passing = { _tag: 'Retryable', reason: 'network' }
 it.each([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_OVERFLOW'],
   ...['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE', 'EPROTO'],
-  ...['ERR_SSL_WRONG_VERSION_NUMBER', 'HPE_INVALID_CONSTANT', 'ESOMETHING_NEW', ''],
+  ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ESOMETHING_NEW', ''],
 ])('%s may pass', (code) => expect(failureOf(coded(code), true)).toMatchObject(passing))
 
 it('a timeout, a blocked address and a parser error have their own reasons', () => {
@@ -30,12 +30,13 @@ it('a timeout, a blocked address and a parser error have their own reasons', () 
   const blocked = { _tag: 'Refused', reason: 'blockedAddress', detail: '10.0.0.1 is …' }
   expect(failureOf(blockedAddress('10.0.0.1 is …'), false)).toEqual(blocked)
   const badRequest = { _tag: 'Refused', reason: 'badRequest' }
-  expect(failureOf(coded('UND_ERR_INVALID_ARG'), false)).toMatchObject(badRequest)
+  for (const code of ['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED'])
+    expect(failureOf(coded(code), false)).toMatchObject(badRequest)
 })
 
 it('an answer that undici trips over, or cannot parse, is not HTTP', () => {
   const unparsed = Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError', code: undefined })
-  for (const error of [coded('ERR_ASSERTION'), unparsed])
+  for (const error of [coded('ERR_ASSERTION'), coded('HPE_INVALID_CONSTANT'), unparsed])
     expect(failureOf(error, true).detail).toContain('not HTTP')
 })
 
@@ -44,6 +45,8 @@ it('the detail says whether a request was sent (DE6), and has no words of the er
   expect(failureOf(coded('ECONNRESET'), true).detail).not.toContain('no request was sent')
   for (const code of ['ECONNRESET', 'CERT_HAS_EXPIRED', 'ESOMETHING_NEW', 'UNSPECIFIED', ''])
     expect(failureOf(coded(code), true).detail).not.toContain('hunter2')
-  const details = [new TypeError('hunter2'), coded('')].map((error) => failureOf(error, true).detail)
-  expect(details).toEqual(['the connection failed (TypeError)', 'the connection failed'])
+  const named = Object.assign(coded(''), { name: 'hunter2 of hunter2' })
+  const details = [new TypeError('hunter2'), coded(''), named].map((error) => failureOf(error, true).detail)
+  const unnamed = 'the connection failed'
+  expect(details).toEqual([`${unnamed} (TypeError)`, unnamed, unnamed])
 })

@@ -1,7 +1,7 @@
 /** What the published laws of batchers do not say of `batch`: its words, its types, and foreign code. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { concat, from, NEVER, of, Subject, throwError, type Observable } from 'rxjs'
+import { concat, from, NEVER, of, Subject, take, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { batch, deliver, lift, type BatchOptions, type EventPayload, type Payload } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
@@ -143,15 +143,13 @@ describe('batch of any items', () => {
     const abandoned = (items: ReadonlyArray<number>) => back.push(items)
     const failing = of(1, 2, 3).pipe(lift(), batch({ sizeOf: () => 0, maxCount: 2, newId, abandoned }))
     expect([record(failing), back]).toEqual([[new Error('no id')], [[1, 2]]])
+    // Both are closed at the end of the source, and the second one is not taken.
+    record(of(4, 5).pipe(lift(), batch({ sizeOf: () => 0, by: String, abandoned }), take(1)))
+    expect(back).toEqual([[1, 2], [5]])
   })
 
-  it.each([
-    [-1, '-1'],
-    [NaN, 'NaN'],
-    [Infinity, 'Infinity'],
-    ['5', 'a string'],
-    [undefined, 'undefined'],
-  ])('refuses an item for which sizeOf answers %s', (size, shown) => {
+  it.each([-1, NaN, Infinity, '5', undefined])('refuses an item for which sizeOf answers %s', (size) => {
+    const shown = typeof size === 'string' ? 'a string' : String(size)
     const message = `sizeOf must answer a number of bytes from 0, got ${shown}`
     const refusal = { _tag: 'Invalid', input: 'item', faults: [{ path: '', message }] }
     const given = of(right('item'))

@@ -180,11 +180,12 @@ describe('deliver with a batch', () => {
     expect(sink.calls[0]?.attempt).toMatchObject({ number: 3, until: now - 300 + 10_000 })
   })
 
-  it('refuses an item whose size is no number from 0', () => {
-    const { clock, give, tags, ended } = play({ batch: { sizeOf: (item) => (item === 'a' ? NaN : 1) } })
+  it.each([NaN, Infinity, -1, '5'])('refuses an item whose size is no number from 0: %j', (size) => {
+    const sizeOf = (item: string) => (item === 'a' ? (size as number) : 0)
+    const { clock, give, tags, ended } = play({ batch: { sizeOf } })
     give('a', 'b')
     clock.tick(10_000)
-    const message = 'sizeOf must answer a number from 0, got NaN or infinity'
+    const message = expect.stringContaining('sizeOf must answer a number from 0, got ') as unknown
     expect([tags(), ended[0]]).toMatchObject([['Invalid', 'Delivered b'], { faults: [{ message }] }])
   })
 

@@ -253,6 +253,19 @@ it('a stop after an error of the source ends with that error', () => {
   expect([tags(seen), seen.end]).toEqual(['Abandoned', 'error: broken'])
 })
 
+it('reports a refusal and an error of stop, and completes when no delivery runs any more', () => {
+  const [told, verdict] = [[] as LogEvent[], new Subject<Verdict>()]
+  const slow = { ...sink<string>('s', nothing), deliver: () => verdict }
+  const outbox = memoryOutbox<string>({ maxCount: 1 })
+  const options = { outbox, stop: throwError(() => 'no'), onEvent: (event: LogEvent) => told.push(event) }
+  const seen = record(of(right('a'), right('b')).pipe(deliver(slow, options)))
+  verdict.next(yes)
+  expect([tags(seen), seen.end]).toEqual(['Full Delivered', 'open'])
+  verdict.complete()
+  expect(seen.end).toBe('complete')
+  expect(told.slice(0, 3)).toMatchObject([{ where: 'stop' }, { item: 'a' }, { refusal: { _tag: 'Full' } }])
+})
+
 it('a stop that is there from the start completes without asking the source', () => {
   const { items, stream } = open(() => ({ stop: new BehaviorSubject(1) }))
   const seen = record(stream)

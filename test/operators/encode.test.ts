@@ -32,11 +32,11 @@ it('a toBody or idOf that throws costs that item only', async () => {
   expect((await all(rail.pipe(byId))).map(shown)[1]).toBe(reason('idOf'))
 })
 
-it('makes an id for what has none', async () => {
-  const rail = from([{}, { messageId: 5 }, 'x'].map((each) => right<never, unknown>(each)))
+it('takes the messageId as the id, and makes one for what has none', async () => {
+  const rail = from([{}, { messageId: 5 }, 'x', { messageId: 'm1' }]).pipe(lift())
   const encoded = await all(rail.pipe(encode(() => ({}))))
   const ids = encoded.flatMap((each) => (each._tag === 'Right' ? each.right.id : []))
-  expect(new Set(ids).size).toBe(3)
+  expect([new Set(ids).size, ids[3]]).toEqual([4, 'm1'])
   for (const id of ids) expect(id).toMatch(/^[\w.-]{1,64}$/)
 })
 
@@ -62,7 +62,6 @@ it('has 64,000 bytes by default, and another limit for calls', async () => {
 it('infers what comes out', () => {
   const rail = of(1).pipe(validate(Event), encode(toWebhookBody))
   expectTypeOf(rail).toEqualTypeOf<ObservableEither<Refusal, EventPayload<Event>>>()
-  expectTypeOf(of(right<'gone', Event>).pipe).toBeFunction()
   const other = of<Either<'gone', { a: string }>>(left('gone')).pipe(encode((item: { a: string }) => item.a))
   expectTypeOf(other).toEqualTypeOf<ObservableEither<'gone' | Refusal, EventPayload<{ a: string }>>>()
   // @ts-expect-error what comes in is no event
@@ -127,9 +126,9 @@ describe('another format', () => {
 
   it('sends a string as UTF-8, without base64', async () => {
     const xml = { toBytes: (item: string) => `<a>${item}</a>`, contentType: 'text/xml; charset=utf-8' }
-    const [each] = await all(of('é').pipe(lift(), encode({ ...xml, idOf: (item) => item })))
-    const { contentType } = xml
-    expect(each).toEqual(right({ id: 'é', items: ['é'], text: '<a>é</a>', byteLength: 9, contentType }))
+    const [each] = await all(of('é').pipe(lift(), encode({ ...xml, idOf: (item) => item.repeat(256) })))
+    const [{ contentType }, id] = [xml, 'é'.repeat(256)]
+    expect(each).toEqual(right({ id, items: ['é'], text: '<a>é</a>', byteLength: 9, contentType }))
   })
 
   it('refuses an item whose bytes are too many, are none, or throw', async () => {
@@ -151,18 +150,18 @@ describe('another format', () => {
   })
 
   it('has no body as text, and can be gathered by its size', async () => {
-    const encoded = of(Buffer.from([255])).pipe(lift(), encode({ ...pdf, idOf: () => 'p1' }))
+    const encoded = of(Buffer.from([255])).pipe(lift(), encode(pdf, { idOf: () => 'p1' }))
     const [each] = await all(encoded)
     if (each?._tag !== 'Right') throw new Error('refused')
     expect(() => bodyOf(each.right, 0)).toThrow('bodyOf: the body is no text: use bytesOf')
     const [many] = await all(encoded.pipe(batch({ sizeOf: ({ byteLength }) => byteLength })))
-    expect(many).toMatchObject(right({ items: [each.right], byteLength: 1, closedBy: 'end' }))
+    expect(many).toMatchObject(right({ items: [{ ...each.right, id: 'p1' }], byteLength: 1 }))
   })
 
   test.each([undefined, {}, { toBytes: 1, contentType: 'a/b' }])('%j is none', (format) =>
     expect(() => encode(format as never)).toThrow(/^encode: expected a function for the body/),
   )
-  test.each([undefined, '', 'text', 'a/b\r\nX: 1', 'a/é'])('%j is no content type', (contentType) =>
+  test.each([undefined, '', 'text', ' a/b', 'a/b\r\nX: 1', 'a/é'])('%j is no content type', (contentType) =>
     expect(() => encode({ toBytes: String, contentType: contentType as never })).toThrow(/contentType must/),
   )
 })

@@ -58,6 +58,8 @@ test.each<[string, () => unknown]>([
   ['must be an object such as { webhooks: [{ url }] }, not undefined', () => untyped(webhookDestination)()],
   ['entries with a url; name is an option: give it in the', () => untyped(webhookDestination)({ name: 'a' })],
   ["writeKey is the first argument: createClient('key', {", () => untyped(createClient)({ writeKey: 'k' })],
+  ['Invalid argument of mapRight: ', () => untyped(mapRight)()],
+  ['Invalid argument of enrich: ', () => untyped(enrich)()],
   ['(the options are endpoint, egress, tls, headers, ', () => untyped(createClient)('k', { host: 'a' })],
 ])('%s', (message, make) => expect(make).toThrow(message))
 
@@ -87,6 +89,7 @@ test.each<readonly [string, string, unknown]>([
   ['flatMapRight', PROMISE, untyped(flatMapRight)(async () => right(1))],
   ['flatMapRight', 'answered a number: answer left(…) or right(…)', untyped(flatMapRight)(() => 1)],
   ['enrich', EITHER, enrich(async () => left(1))],
+  ['splitRight', 'answered a string: answer an array', untyped(splitRight)(() => 'ab')],
   ['splitRight', 'threw Error', splitRight(() => Object.defineProperty([], 0, { get: throwing(Error()) }))],
 ])('%s: a function that %s', async (name, words, operator) => {
   const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
@@ -95,12 +98,12 @@ test.each<readonly [string, string, unknown]>([
   expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
 })
 
-test('enrich asks for nothing more when its subscriber has gone', async () => {
-  let asked = 0
-  const items = from([1, 2, 3].map((n) => right(n)))
-  await firstValueFrom(items.pipe(enrich(async () => asked++, { concurrency: 1 })), { defaultValue: 0 })
+test('enrich asks for nothing more, and aborts its signal, when its subscriber has gone', async () => {
+  const asked: AbortSignal[] = []
+  const ask = async (_: number, { signal }: { signal: AbortSignal }) => asked.push(signal)
+  await firstValueFrom(from([1, 2, 3]).pipe(lift(), enrich(ask, { concurrency: 1 })), { defaultValue: 0 })
   await new Promise(setImmediate)
-  expect(asked).toBe(1)
+  expect(asked.map(({ aborted }) => aborted)).toEqual([true])
 })
 
 test('validate refuses what is no io-ts codec', () => {
@@ -221,6 +224,12 @@ describe('one outbox, one deliver', () => {
     expect(await errorOf(second)).toMatch(/another part works on this outbox: .*route\(/)
     subscription.unsubscribe()
     expect([await errorOf(second), await errorOf(second)]).toEqual(['no error', 'no error'])
+    // Also inside the first outcome, of an item that waited there.
+    void outbox.enqueue(['a'])
+    const first = of('b').pipe(lift(), deliver(memory<string>(), { outbox }))
+    let inside: Promise<string> | undefined
+    first.subscribe(() => void (inside ??= errorOf(second)))
+    expect(await inside).toMatch(/another part works/)
   })
 
   it('lets one follow the other, also after an error of the source', async () => {

@@ -76,6 +76,7 @@ describe('verifyRequest on a node server', () => {
     ['an empty body', { ...signedWith(signatureOf('s', '')), parts: [''] }, undefined, { text: '' }],
     ['a body of exactly the bound', {}, size, { text }],
     ['a body of one byte more', {}, size - 1, { reason: 'tooLarge', status: 413 }],
+    ['such a body, not announced', { parts: ['', text] }, size - 1, { reason: 'tooLarge' }],
   ])('answers to %s', async (_, sent, maxBytes, expected) => {
     const answer = await received(sent, maxBytes === undefined ? {} : { maxBytes })
     expect(answer._tag === 'Left' ? answer.left : answer.right).toMatchObject(expected)
@@ -137,17 +138,12 @@ it.each<[string, ReadonlyArray<express.RequestHandler>, object]>([
   expect(answer).toMatchObject(expected)
 })
 
-interface Made {
-  readonly body?: string | Uint8Array | ReadableStream
-  readonly signature?: string | undefined
-}
-
-const requestOf = ({ body = text, signature = signatureOf('s', text) }: Made = {}): Request =>
+const requestOf = ({ body = text as string | ReadableStream, length = '' } = {}): Request =>
   new Request('http://localhost/', {
     method: 'POST',
     body,
     ...(body instanceof ReadableStream ? { duplex: 'half' as const } : {}),
-    headers: { 'x-signature': signature },
+    headers: { ...signed, ...(length !== '' && { 'content-length': length }) },
   })
 
 const streamOf = (parts: ReadonlyArray<Uint8Array>, end: (to: ReadableStreamDefaultController) => void) =>
@@ -165,6 +161,7 @@ describe('verifyRequest on a web Request', () => {
     const parts = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte))
     const answer = await verifyRequest(['new', 's'], requestOf({ body: streamOf(parts, closing) }))
     expect(answer).toMatchObject({ right: { _tag: 'Verified', secret: 1, text } })
+    expect(answer).not.toHaveProperty('right.id')
     expect(answer._tag === 'Right' && Buffer.from(answer.right.body).toString()).toBe(text)
   })
 
@@ -190,6 +187,8 @@ describe('verifyRequest on a web Request', () => {
     expect(answer).toMatchObject({ left: { reason: 'tooLarge' } })
     expect(pull.mock.calls.length).toBeLessThan(8)
     expect(cancel).toHaveBeenCalledOnce()
+    const announced = await verifyRequest('s', requestOf({ length: '1048577' }))
+    expect(announced).toMatchObject({ left: { reason: 'tooLarge' } })
   })
 
   it('says that a body broke off', async () => {
@@ -216,10 +215,10 @@ describe('verifyRequest on a web Request', () => {
   })
 })
 
-it('takes the requests of Node, Express and the web by their types', () => {
+it('takes the requests of Node, Express and the web by their types, and a secret', async () => {
   expectTypeOf<IncomingMessage>().toExtend<NodeRequest>()
   expectTypeOf<express.Request>().toExtend<NodeRequest>()
   expectTypeOf<Request>().toExtend<WebRequest>()
   const secret = secretFrom('s')
-  if (secret._tag === 'Right') expectTypeOf(verifyRequest).toBeCallableWith(secret.right, requestOf())
+  expect(secret._tag === 'Right' && (await verifyRequest(secret.right, requestOf()))._tag).toBe('Right')
 })

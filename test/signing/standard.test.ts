@@ -9,7 +9,7 @@ import { standardSecretFrom } from '../../src/signing/standard.ts'
 import { runs } from '../support/runs.ts'
 
 const secretOf = (key: Uint8Array): string => `whsec_${Buffer.from(key).toString('base64')}`
-const [now, other, old] = [1, 2, 3].map((byte) => secretOf(Buffer.alloc(24, byte)))
+const [now, other, old] = [24, 64, 40].map((size) => secretOf(Buffer.alloc(size, size)))
 if (now === undefined || other === undefined || old === undefined) throw new Error('no secrets')
 
 const NOW = 1_700_000_000_123
@@ -66,10 +66,11 @@ describe('verifyRequest with standard secrets', () => {
   const migrating: VerifyKeys = { ...all, migrating: true }
   const stripped = without('webhook-signature')
   const withOther = `v1a,x ${both['webhook-signature']}`
+  const longer = `${both['webhook-signature']}= x${both['webhook-signature']}`
 
   it.each<[string, VerifyKeys, Parameters<typeof verified>[1], string]>([
-    ['takes the new signature', { standardSecrets }, both, 'webhook-signature 1'],
-    ['takes it before X-Signature', all, both, 'webhook-signature 1'],
+    ['takes the new signature', { standardSecrets: now }, both, 'webhook-signature 0'],
+    ['takes it before X-Signature', { ...all, tolerance: 0 }, both, 'webhook-signature 1'],
     ['refuses X-Signature alone: the three headers were stripped', all, stripped, 'missing'],
     ['takes it while migrating', migrating, stripped, 'X-Signature 0'],
     ['judges by the new one also while migrating', { ...migrating, now: late }, both, 'stale'],
@@ -82,6 +83,7 @@ describe('verifyRequest with standard secrets', () => {
     ['refuses a time that is none', all, { ...both, 'webhook-timestamp': '1e9' }, 'malformed'],
     ['refuses two times', all, { ...both, 'webhook-timestamp': '1700000000, 1700000000' }, 'malformed'],
     ['refuses other versions only', all, { ...both, 'webhook-signature': 'v2,abc v1a,abc' }, 'malformed'],
+    ['refuses a longer signature', all, { ...both, 'webhook-signature': longer }, 'malformed'],
     ['reads past them', all, { ...both, 'webhook-signature': withOther }, 'webhook-signature 1'],
     ['refuses other secrets', { standardSecrets: other }, both, 'mismatch'],
     ['takes 300 s', { ...all, now: () => NOW + 300_000 }, both, 'webhook-signature 1'],
@@ -110,7 +112,8 @@ describe('verifyRequest with standard secrets', () => {
     expect(asText(await verified(unset))).toBe('badSecret')
     await expect(verified({ standardSecret: now } as VerifyKeys)).rejects.toThrow(/"standardSecret": give/)
     await expect(verified({ ...all, tolerance: NaN })).rejects.toThrow('must be numbers from 0')
-    await expect(verifyRequest(all, new Request('http://a'), { maxBytes: -1 })).rejects.toThrow('from 0')
+    for (const options of [{ maxBytes: -1 }, { maxbytes: 1 }])
+      await expect(verifyRequest(all, new Request('http://a'), options)).rejects.toThrow(/from 0|"maxbytes"/)
   })
 })
 
