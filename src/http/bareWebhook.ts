@@ -74,8 +74,9 @@ const messageHeaders =
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
-  const { url, secret, userAgent = 'headrace/1.0' } = options
+  const { url, secret, standardSecret, messageIdHeader, userAgent = 'headrace/1.0' } = options
   const signer = secret === undefined ? undefined : signerSource(secret)
-  const how = { ...options, signer, headersOf: messageHeaders(options) }
+  const hasHeaders = messageIdHeader !== undefined || standardSecret !== undefined
+  const how = { ...options, signer, ...(hasHeaders && { headersOf: messageHeaders(options) }) }
   return postTo(new URL(url), ['User-Agent', userAgent], how, (payload) => ({ payload }))
 }

@@ -118,7 +118,7 @@ export const resultsOf = <A>(
     ack: acks.write,
     nack: nacks.write,
     remove,
-    /** Waits until what is in the queue now has ended; the ends that were stored here have been told by then. */
+    /** Waits until what is in the queue now has ended; ends that are stored here have been told by then. */
     allEnded: async ({ timeout = Infinity }: WaitOptions = {}): Promise<void> => {
       const start = clock.monotonic()
       let last: string | undefined
