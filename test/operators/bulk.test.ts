@@ -123,10 +123,8 @@ describe('deliver with a batch', () => {
     await clock.advance(1)
     expect([sent(), isOver()]).toEqual([['0 a', '0 b,c,d'], false])
     await clock.advance(1)
-    expect([isOver(), inner.lease(clock.now(), { count: 9, retries: 9 })]).toMatchObject([
-      true,
-      [{ item: 'e' }],
-    ])
+    const rest = inner.lease(clock.now(), { count: 9, retries: 9 })
+    expect([isOver(), rest]).toMatchObject([true, [{ item: 'e' }]])
   })
 
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {

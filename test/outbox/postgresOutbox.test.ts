@@ -349,37 +349,34 @@ describe('PostgreSQL', async () => {
   })
 
   test('what waits now has ended, in any process, whatever comes meanwhile', async () => {
-    let looks = 0
-    let answer = constVoid
+    let [looks, isOver, answer] = [0, false, constVoid]
     const acked = new Promise<void>((done) => (answer = done))
     const seen = failing(async (text, hasRun) => {
-      if (hasRun) looks += Number(text.includes('max(id) as id from'))
+      looks += Number(hasRun && text.includes('max(id) as id from'))
       return hasRun && text.includes('.ack(') && acked.then(() => false)
     })
     const clock = virtualClock()
     const a = await open({ pool: seen, queue: 'ends' }, { clock })
     const b = await open({ queue: 'ends' })
-    const looked = (times: number) =>
-      eventually(() => clock.advance(500).then(() => looks)).toBeGreaterThan(times)
+    const looked = async (at = looks + 1) =>
+      eventually(() => clock.advance(500).then(() => looks)).toBeGreaterThan(at)
     await a.allEnded?.()
     await a.enqueue(['a'])
     const mine = await lease(a)
     await b.enqueue(['b'])
     const theirs = await lease(b)
-    let isOver = false
-    const over = a.allEnded?.().then(() => (isOver = true))
+    void a.allEnded?.().then(() => (isOver = true))
     await looked(1)
     await b.enqueue(['c'])
     const acking = a.ack(mine.map(ended))
-    await looked(looks + 1)
+    await looked()
     await b.ack(theirs.map(ended))
-    await looked(looks + 1)
+    await looked()
     // The answer to its own ack is on its way.
     expect(isOver).toBe(false)
     answer()
     await acking
-    await looked(looks)
-    await over
+    await eventually(() => clock.advance(500).then(() => isOver)).toBe(true)
     await b.allEnded?.({ timeout: 1 })
     expect((await lease(b)).map(({ item }) => item)).toEqual(['c'])
   })
