@@ -287,7 +287,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     handBack()
   }
 
-  pollNow()
+  pollSoon()
 
   return {
     /** Adds an item, and gives `use` its entry. `Full` without room, `Closed` after `stopAccepting`. */

@@ -60,11 +60,11 @@ describe('close', () => {
     expect(outcomes).toMatchObject([{ _tag: 'Abandoned', attempts: 1, lastFailure: failure }, waited])
   })
 
-  it('stores the start of an attempt that it cuts, for the deadline after a restart (DE4)', async () => {
+  it('stores the start of an attempt that it cuts, for a restart (DE4), which tells how it ends', async () => {
     const kept: Array<Nack<Payload<Event>>> = []
     const inner = memoryOutbox<Payload<Event>>()
     const nack = (list: Readonly<typeof kept>) => (kept.push(...list), inner.nack(list))
-    const outbox = { ...inner, keeps: () => true, nack }
+    const outbox = { ...inner, keeps: () => true, takeRemaining: () => [], nack }
     const answer: Answer = (id, number) =>
       id === 'retried' && number === 1 ? { verdict: busy } : { verdict: yes, after: Infinity }
     const { clock, destination } = open([answer], { outbox })
@@ -77,6 +77,9 @@ describe('close', () => {
       { entry: { item: { id: 'cut' }, firstAttemptAt, progress: undefined } },
       { entry: { item: { id: 'retried' }, firstAttemptAt, progress: { attempts: 1 } } },
     ])
+    const next = open([() => ({ verdict: yes })], { outbox, clock })
+    await clock.settle()
+    expect(next.ended().toSorted()).toEqual(['Delivered cut', 'Delivered retried'])
   })
 
   it.each([

@@ -101,7 +101,7 @@ describe('a client over an outbox of the host', () => {
       return { outbox: store.open().outbox, flushAfter: 1_000 }
     }
     const { client, clock, ended } = open(options, () => ({ verdict: yes, after: 10 }))
-    await other.enqueue([a as Message])
+    await clock.settle().then(() => other.enqueue([a as Message]))
     const leased = await other.lease(0, { count: 1, retries: 0 })
     await other.nack(leased.map((entry) => ({ entry, due: clock.now() + 60_000 })))
     await other.enqueue([b as Message])
