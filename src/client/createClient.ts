@@ -246,7 +246,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
     flush: async (given) => {
       const within = timeoutIn('flush', given)
       // Before anything is sent: the flush does not wait for messages that a listener adds meanwhile.
-      const isFlushed = store?.watch && behind ? behind.flushed(within) : work.flushed()
+      const isFlushed = store?.watch && behind ? behind.flushed() : work.flushed()
       work.flush('flush')
       const done = work.until(() => work.isAborted() || isFlushed(), within)
       await (work.waiting() === 0 ? done : held(done))

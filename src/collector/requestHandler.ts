@@ -102,9 +102,6 @@ const errorsOf = (refused: Ingested['refused']): MessageErrors => {
 }
 
 const ingestAnswer = (received: number, isSingle: boolean, { refused, failure }: Ingested): Answer => {
-  // It would never have room for all of them: a sender that tries again would lose them.
-  if (failure?._tag === 'Full' && failure.bound === 'count' && received > failure.limit)
-    return reject(413, `there is room for ${String(failure.limit)} messages at most: send fewer at a time`)
   if (failure !== undefined) return busy(refusalReason(failure))
   if (refused.length === 0) return allAccepted(received)
   const isTooLarge = isSingle && refused[0]?.refusal._tag === 'TooLarge'

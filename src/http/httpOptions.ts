@@ -16,13 +16,16 @@ import { tlsOption, type TlsOptions } from './tls.ts'
 
 /** How requests to a URL are made. Every option may be left out. */
 export interface RequestOptions {
-  /** Static headers, for this URL only: visible ASCII, and none of those that belong to the request. */
+  /** Static headers of every request: visible ASCII, and none of those that belong to the request. */
   readonly headers?: Readonly<Record<string, string>>
   /** Authorities to trust, and our own certificate. Verification cannot be turned off. */
   readonly tls?: TlsOptions
   /** Which addresses are dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /** Rules for statuses, before those of `statusTable`. Default: none. */
+  /**
+   * Rules for statuses, before those of `statusTable`: 2xx is success; 408, 425, 429, 5xx are retried; else
+   * final. Default: none.
+   */
   readonly statuses?: StatusTable
   /** Requests at a time, each on its own connection; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number

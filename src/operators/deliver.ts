@@ -161,10 +161,10 @@ const runRelay = <L, P, D>(
     const defectIn = (where: string) => (error: unknown) =>
       work.report({ _tag: 'Defect', at: work.now(), from: name, where, error })
     /** Whether what a shared outbox held at the end of the source has ended: others go on with the rest. */
-    const isOver = endOfAll(outbox, Infinity, work.isOpen, work.poll, defectIn('outbox'))
+    const isOver = endOfAll(outbox, work.isOpen, work.poll, defectIn('outbox'))
     const endIfDone = (): void => {
       if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leavingOf(outbox) > 0)) return
-      if (!isStopped() && isOver()) work.stopStarting()
+      if (!isStopped() && work.hasWorkBefore(Infinity) && isOver()) work.stopStarting()
       if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = isStopped() || isAfterAnother ? 0 : work.lost()
       if (lost > 0) {

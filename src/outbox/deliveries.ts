@@ -120,7 +120,7 @@ export const deliveries = <A, D>(
     for (const what of closedIn(failure)) {
       if (closedSinks.has(what)) continue
       closedSinks.add(what)
-      defect('a closed sink', new ShownError(`${what}, and items wait for it: close it after its pipelines`))
+      defect('a closed sink', new Error(`${what}, and items wait for it: close it after its pipelines`))
     }
   }
   /** Each attempt costs more if it is reported: here, unless a sink inside does it. */

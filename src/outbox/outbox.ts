@@ -150,10 +150,11 @@ export interface Outbox<A> {
    */
   readonly watch?: (lookAgain: () => void) => () => void
   /**
-   * For an outbox with `watch`: done when all that waits in it now has ended, here or in another process, or
-   * `timeout` is over. The `flush` of a client waits for it. Left out: until nothing waits at all.
+   * For an outbox with `watch` that keeps its entries: done when all that waits in it now has ended, in any
+   * process, and each `ack` of it was answered. A client's `flush` and the end of `deliver` wait for it. Left
+   * out: until nothing waits at all.
    */
-  readonly allEnded?: (options?: WaitOptions) => Promise<void>
+  readonly allEnded?: () => Promise<void>
   /**
    * The entries that wait for a retry, of a durable outbox that does not order by itself. `orderBy` asks
    * once, before the first lease: after a restart nothing of their key overtakes them. Default: none.

@@ -69,7 +69,6 @@ export const until = (clock: Clock, changes$: Observable<void>, limit: number, i
  */
 export const endOfAll = (
   outbox: Pick<Outbox<unknown>, 'allEnded'>,
-  timeout: number,
   mayAsk: () => boolean,
   changed: () => void,
   failed: (error: unknown) => void,
@@ -78,7 +77,7 @@ export const endOfAll = (
   let isOver = false
   const ask = async (): Promise<void> => {
     isAsked = true
-    await outbox.allEnded?.({ timeout })
+    await outbox.allEnded?.()
     isOver = true
     changed()
   }

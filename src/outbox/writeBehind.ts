@@ -225,11 +225,11 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     storeSoon,
     stored: storedSoFar,
     /** A check whether everything accepted so far has ended, of a store that others use too. */
-    flushed: (timeout: number): (() => boolean) => {
+    flushed: (): (() => boolean) => {
       const { isOpen, poll, hasWorkBefore } = work()
       const isStored = storedSoFar()
-      const isOver = endOfAll(store, timeout, () => isOpen() && isStored(), poll, failed)
-      return () => isOver() || !hasWorkBefore(Infinity)
+      const isOver = endOfAll(store, () => isOpen() && isStored(), poll, failed)
+      return () => !hasWorkBefore(Infinity) || isOver()
     },
   }
 }

@@ -4,7 +4,7 @@ import { fullIn, closed, tooLarge, type Closed, type Full, type TooLarge } from 
 import { systemClock, type Clock } from '../core/clock.ts'
 import { checkOptions, clockOption, func, oneOf, optional, strict } from '../core/options.ts'
 import { wholeNumber, withDefault } from '../core/options.ts'
-import { abandoned, dropped, type Abandoned, type Dropped, type Totals } from '../core/outcome.ts'
+import { abandoned, dropped, type Abandoned, type Dropped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -34,11 +34,14 @@ export interface PushOptions<T> {
 export type NotTaken = Full | TooLarge | Closed
 
 /** accepted = taken + dropped + abandoned + waiting, at every moment. */
-export interface PushStats extends Pick<Totals, 'accepted' | 'dropped' | 'waiting'> {
+export interface PushStats {
+  readonly accepted: number
   /** Given to the reader. */
   readonly taken: number
+  readonly dropped: number
   /** Waited when the reader stopped. */
   readonly abandoned: number
+  readonly waiting: number
   /** Bytes that wait, as `sizeOf` counts them. */
   readonly bytes: number
   /** Answered with a refusal, and not accepted. */

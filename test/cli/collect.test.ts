@@ -85,19 +85,16 @@ it('3 if a receiver refused; 7 if something had not ended when it stopped', asyn
 })
 
 const silent = () => ({ do: 'silence' }) as const
-test.each(['SIGINT', 'SIGHUP'] as const)(
-  'H9: gives its account when a second %s ends it at once, on a terminal',
-  async (name) => {
-    const { signal, exits, complains, ended, receiver, post } = await opened(silent, [], true)
-    await post('/v1/track', { userId: 'u1', event: 'Sold' })
-    await receiver.arrived(1)
-    signal(name)
-    await complains(/Stopping: 1 waiting/)
-    signal(name)
-    const { code, stderr } = await ended
-    expect([stderr, code, exits]).toEqual([expect.stringContaining('hooks: accepted 1 · waiting 1'), 7, [7]])
-  },
-)
+test.each(['SIGINT', 'SIGHUP'] as const)('H9: gives its account when a second %s ends it', async (name) => {
+  const { signal, exits, complains, ended, receiver, post } = await opened(silent, [], true)
+  await post('/v1/track', { userId: 'u1', event: 'Sold' })
+  await receiver.arrived(1)
+  signal(name)
+  await complains(/Stopping: 1 waiting/)
+  signal(name)
+  const { code, stderr } = await ended
+  expect([stderr, code, exits]).toEqual([expect.stringContaining('hooks: accepted 1 · waiting 1'), 7, [7]])
+})
 
 it('TP7: reads its file again at SIGHUP without a terminal, and says what changed, or why nothing did', async () => {
   const { signal, complains, ended, receiver, post, file } = await opened()

@@ -63,23 +63,21 @@ it('sends what is still being stored, and later what the host redrives in its ou
 it('of a shared store waits for what is in it once its messages are, and not for what others add', async () => {
   const [inner, added] = [memoryOutbox<Message>(), new Subject<void>()]
   const watch = (call: () => void) => (added.subscribe(call), () => undefined)
-  const asked: unknown[] = []
+  const times: number[] = []
   const options = (clock: VirtualClock) => {
     const enqueue: typeof inner.enqueue = (items) => clock.sleep(5).then(() => inner.enqueue(items))
-    const allEnded = (how: unknown) => (asked.push([clock.monotonic(), how]), clock.sleep(50))
+    const allEnded = () => (times.push(clock.monotonic()), clock.sleep(50))
     return { outbox: { ...inner, watch, enqueue, allEnded } }
   }
   const { client, clock, sink } = open(options, () => ({ verdict: yes, after: 20 }))
   client.track(event('a'))
-  let flushedAt = 0
-  void client.flush({ timeout: 3_000 }).then(() => (flushedAt = clock.monotonic()))
+  void client.flush().then(() => times.push(clock.monotonic()))
   for (let n = 0; n < 10; n++) {
     await clock.advance(10)
     void inner.enqueue(sink.calls[0]?.item.members ?? [])
     added.next()
   }
-  expect([asked, flushedAt]).toEqual([[[5, { timeout: 3_000 }]], 55])
-  expect(client.stats().waiting).toBeGreaterThan(0)
+  expect(times).toEqual([5, 55])
 })
 
 describe('close', () => {
@@ -125,15 +123,13 @@ describe('a timeout that is none', () => {
     expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
 
-  it.each([null, {}, { timeout: undefined }, { timeout: -1 }, { timeout: Infinity }])(
-    'is no %j',
-    async (given) => {
-      const { client, defects } = open()
-      await client.flush(anything(given))
-      await client.close(anything(given))
-      expect(defects()).toEqual([])
-    },
-  )
+  const others = [null, {}, { timeout: undefined }, { timeout: -1 }, { timeout: Infinity }]
+  it.each(others)('is no %j', async (given) => {
+    const { client, defects } = open()
+    await client.flush(anything(given))
+    await client.close(anything(given))
+    expect(defects()).toEqual([])
+  })
 })
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {

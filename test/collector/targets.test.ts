@@ -96,7 +96,7 @@ describe('outboxes of a collector', () => {
     const outbox = () => ({ ...memoryOutbox<Delivery>({ maxCount: 1 }), addDeadLetter: undefined }) as never
     expect(() => start(() => ({ outbox }))).toThrow('destinations[0].outbox lacks addDeadLetter')
     const world = start(() => ({ outbox, whenFull: 'refuse' }), 1e6)
-    expect((await postTracks(world.collector, 'm1', 'm2')).status).toBe(413)
+    expect((await postTracks(world.collector, 'm1', 'm2')).status).toBe(503)
   })
 
   it('dead letters are stored before the answer', async () => {

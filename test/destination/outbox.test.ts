@@ -50,34 +50,31 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   expect(ids.sort((a, b) => a.localeCompare(b))).toEqual(['m1', 'm2', 'm3'])
 })
 
-it.each([{}, { orderBy: ({ type }: Event) => type }])(
-  "sendIn over an outbox of one's own, with %o",
-  async (order) => {
-    const outbox = {
-      ...memoryOutbox<Payload<Event>>(),
-      stored: [''],
-      async enqueueIn(_client: unknown, items: ReadonlyArray<Payload<Event>>) {
-        this.stored = items.map(({ id }) => id)
-        return items[0]?.id === 'm1' ? right(undefined) : left(full(items[0] as Payload<Event>, 'count', 1))
-      },
-    }
-    const destination = webhookDestination(nowhere, { outbox, ...order, logger: false })
-    const sendIn = async (id: string) => destination.sendIn(() => undefined, track(id))
-    expect(await destination.sendIn(() => undefined, {} as never)).toMatchObject({
-      left: { _tag: 'Invalid' },
-    })
-    expect(await sendIn('m1')).toEqual(right({ id: 'm1' }))
-    expect(await sendIn('m2')).toMatchObject({ left: { _tag: 'Full', input: track('m2') } })
-    destination.disable()
-    expect(await sendIn('m3')).toMatchObject({ left: { _tag: 'Disabled' } })
-    destination.enable()
-    await destination[Symbol.asyncDispose]()
-    expect(await sendIn('m3')).toMatchObject({ left: { _tag: 'Closed' } })
-    expect(outbox.stored).toEqual(['m2'])
-    // The outbox is free again.
-    await webhookDestination(nowhere, { outbox, logger: false }).close()
-  },
-)
+it.each([{}, { orderBy: ({ type }: Event) => type }])('sendIn over a host outbox: %o', async (order) => {
+  const outbox = {
+    ...memoryOutbox<Payload<Event>>(),
+    stored: [''],
+    async enqueueIn(_client: unknown, items: ReadonlyArray<Payload<Event>>) {
+      this.stored = items.map(({ id }) => id)
+      return items[0]?.id === 'm1' ? right(undefined) : left(full(items[0] as Payload<Event>, 'count', 1))
+    },
+  }
+  const destination = webhookDestination(nowhere, { outbox, ...order, logger: false })
+  const sendIn = async (id: string) => destination.sendIn(() => undefined, track(id))
+  expect(await destination.sendIn(() => undefined, {} as never)).toMatchObject({
+    left: { _tag: 'Invalid' },
+  })
+  expect(await sendIn('m1')).toEqual(right({ id: 'm1' }))
+  expect(await sendIn('m2')).toMatchObject({ left: { _tag: 'Full', input: track('m2') } })
+  destination.disable()
+  expect(await sendIn('m3')).toMatchObject({ left: { _tag: 'Disabled' } })
+  destination.enable()
+  await destination[Symbol.asyncDispose]()
+  expect(await sendIn('m3')).toMatchObject({ left: { _tag: 'Closed' } })
+  expect(outbox.stored).toEqual(['m2'])
+  // The outbox is free again.
+  await webhookDestination(nowhere, { outbox, logger: false }).close()
+})
 
 it('the order within a key holds over a restart', async () => {
   const outbox = { path: newFolder() }

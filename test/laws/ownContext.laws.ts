@@ -133,30 +133,27 @@ it('a connection answers in the context of its sink, and not in that of its firs
 })
 
 const requests = new AsyncLocalStorage<object>()
-it.each(['deliver', 'destination', 'client'] as const)(
-  'the store of a caller is let go by a %s after the outcome',
-  async (part) => {
-    let attempts = 0
-    // The first attempt fails, and opens what stays, as a connection does.
-    const target = <A>() =>
-      sink<A>('s', async () => {
-        if (attempts++ > 0) return 'ok'
-        const connection = setInterval(() => undefined, 1e6)
-        onTestFinished(() => clearInterval(connection))
-        return left(retryable('busy'))
-      })
-    let ended = (): void => undefined
-    const outcome = new Promise<void>((resolve) => (ended = resolve))
-    const retry = exponential({ base: 1, factor: 1 })
-    const { call, close } = parts[part]({ target, retry, ended: () => ended() })
-    const callIn = (request: object) => {
-      requests.run(request, () => void call('a'))
-      return new WeakRef(request)
-    }
-    const request = callIn({ body: 'x' })
-    await outcome
-    await collectGarbage()
-    expect([attempts, request.deref()]).toEqual([2, undefined])
-    await close()
-  },
-)
+it.each(['deliver', 'destination', 'client'] as const)('a %s frees the store of a caller', async (part) => {
+  let attempts = 0
+  // The first attempt fails, and opens what stays, as a connection does.
+  const target = <A>() =>
+    sink<A>('s', async () => {
+      if (attempts++ > 0) return 'ok'
+      const connection = setInterval(() => undefined, 1e6)
+      onTestFinished(() => clearInterval(connection))
+      return left(retryable('busy'))
+    })
+  let ended = (): void => undefined
+  const outcome = new Promise<void>((resolve) => (ended = resolve))
+  const retry = exponential({ base: 1, factor: 1 })
+  const { call, close } = parts[part]({ target, retry, ended: () => ended() })
+  const callIn = (request: object) => {
+    requests.run(request, () => void call('a'))
+    return new WeakRef(request)
+  }
+  const request = callIn({ body: 'x' })
+  await outcome
+  await collectGarbage()
+  expect([attempts, request.deref()]).toEqual([2, undefined])
+  await close()
+})

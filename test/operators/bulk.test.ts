@@ -90,41 +90,25 @@ describe('deliver with a batch', () => {
   })
 
   it.each([
-    [100, ['0 a', '8 b,c,d', '108 e']],
-    [Infinity, ['0 a', '0 b', '4 c', '8 d', '12 e']],
-  ])('lets what others add after its end wait for others, if maxDelay bounds it: %d', (maxDelay, batches) => {
+    [100, Infinity, ['0 a', '8 b,c,d', '108 e']],
+    [Infinity, Infinity, ['0 a', '0 b', '4 c', '8 d', '12 e']],
+    [100, 9, ['0 a', '8 b,c,d']],
+  ])('lets what others add after its end wait: %d, ended at %d', async (maxDelay, endsAt, batches) => {
     const [inner, added] = [memoryOutbox<string>(), new Subject<void>()]
-    const outbox = { ...inner, watch: (call: () => void) => (added.subscribe(call), () => undefined) }
+    const watch = (call: () => void) => (added.subscribe(call), () => undefined)
+    const allEnded = () => clock.sleep(endsAt)
+    const outbox = { ...inner, watch, allEnded, keeps: () => true, takeRemaining: () => [] }
     const { clock, give, input, sent, isOver } = play({ outbox, batch: { maxCount: 3, maxDelay } })
     give('a')
     input.complete()
     for (const item of 'bcde') {
       void inner.enqueue([item])
       added.next()
-      clock.tick(4)
+      await clock.advance(4)
     }
-    clock.tick(200)
-    expect([sent(), isOver()]).toEqual([batches, true])
-  })
-
-  it('ends when what waited at its end has ended, and hands back what others added', async () => {
-    const [inner, added] = [memoryOutbox<string>(), new Subject<void>()]
-    const watch = (call: () => void) => (added.subscribe(call), () => undefined)
-    let ended = (): void => undefined
-    const allEnded = () => new Promise<void>((resolve) => (ended = resolve))
-    const outbox = { ...inner, watch, allEnded, keeps: () => true, takeRemaining: () => [] }
-    const { clock, give, input, sent, isOver } = play({ outbox, batch: { maxCount: 3, maxDelay: 100 } })
-    give('a')
-    input.complete()
-    void inner.enqueue(['b', 'c', 'd', 'e'])
-    added.next()
-    await clock.advance(8)
-    ended()
-    await clock.advance(1)
-    expect([sent(), isOver()]).toEqual([['0 a', '0 b,c,d'], false])
-    await clock.advance(1)
-    const rest = inner.lease(clock.now(), { count: 9, retries: 9 })
-    expect([isOver(), rest]).toMatchObject([true, [{ item: 'e' }]])
+    await clock.advance(200)
+    const rest = endsAt < Infinity ? 1 : 0
+    expect([sent(), isOver(), inner.stats().waiting]).toEqual([batches, true, rest])
   })
 
   it('settles each item of a PartlyFailed by its place, and retries together those that wait', () => {

@@ -348,7 +348,7 @@ describe('PostgreSQL', async () => {
     await outbox.close()
   })
 
-  test('what waits now has ended, in any process, whatever comes meanwhile', async () => {
+  test('all has ended after the answers to own acks, in any process, whatever comes meanwhile', async () => {
     let [looks, isOver, answer] = [0, false, constVoid]
     const acked = new Promise<void>((done) => (answer = done))
     const seen = failing(async (text, hasRun) => {
@@ -356,29 +356,28 @@ describe('PostgreSQL', async () => {
       return hasRun && text.includes('.ack(') && acked.then(() => false)
     })
     const clock = virtualClock()
-    const a = await open({ pool: seen, queue: 'ends' }, { clock })
-    const b = await open({ queue: 'ends' })
-    const looked = async (at = looks + 1) =>
-      eventually(() => clock.advance(500).then(() => looks)).toBeGreaterThan(at)
-    await a.allEnded?.()
+    const [a, b] = [await open({ pool: seen, queue: 'ends' }, { clock }), await open({ queue: 'ends' })]
+    const looked = async () => {
+      const before = looks
+      await eventually(() => clock.advance(1_000).then(() => looks)).toBeGreaterThan(before + 1)
+      return isOver
+    }
     await a.enqueue(['a'])
-    const mine = await lease(a)
+    const acking = a.ack((await lease(a)).map(ended))
+    await eventually(() => rows("select from headrace.item where queue = 'ends'")).toEqual([])
+    void a.allEnded?.().then(() => (isOver = true))
+    expect(await looked()).toBe(false)
     await b.enqueue(['b'])
     const theirs = await lease(b)
-    void a.allEnded?.().then(() => (isOver = true))
-    await looked(1)
-    await b.enqueue(['c'])
-    const acking = a.ack(mine.map(ended))
-    await looked()
-    await b.ack(theirs.map(ended))
-    await looked()
-    // The answer to its own ack is on its way.
-    expect(isOver).toBe(false)
     answer()
     await acking
-    await eventually(() => clock.advance(500).then(() => isOver)).toBe(true)
-    await b.allEnded?.({ timeout: 1 })
-    expect((await lease(b)).map(({ item }) => item)).toEqual(['c'])
+    await eventually(() => clock.advance(1_000).then(() => isOver)).toBe(true)
+    isOver = false
+    void a.allEnded?.().then(() => (isOver = true))
+    expect(await looked()).toBe(false)
+    await b.enqueue(['c'])
+    await b.ack(theirs.map(ended))
+    await eventually(() => clock.advance(1_000).then(() => isOver)).toBe(true)
   })
 
   const openMany = async (count: number, options: Some, of: Of = {}) => {
@@ -432,16 +431,10 @@ describe('PostgreSQL', async () => {
     await eventually(turned).toEqual(['a:2'])
   })
 
-  test.each([
-    ['a proxy that cuts answers', 3, async (cut: () => void) => cut()],
-    [
-      'connections that the server ends',
-      0,
-      async () => {
-        await rows(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'ended' and random() < 0.5`)
-      },
-    ],
+  const TERMINATE = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ended'`
+  test.each<readonly [string, number, (cut: () => void) => Promise<unknown>]>([
+    ['a proxy that cuts answers', 3, async (cut) => cut()],
+    ['connections that the server ends', 0, async () => rows(`${TERMINATE} and random() < 0.5`)],
   ])('%s cost repeats, and no item', async (_, least, fault) => {
     const server = Number(new URL(url).port)
     let isOpen = false

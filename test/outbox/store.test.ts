@@ -18,15 +18,12 @@ it.each([
   expect(readFileSync(join(path, 'data.mdb')).equals(before)).toBe(true)
 })
 
-it.each(['data.mdb', 'lock.mdb', 'headrace.lock'])(
-  'refuses a link in the place of %s and does not follow it',
-  (name) => {
-    const [path, target] = [newFolder(), join(newFolder(), 'theirs')]
-    symlinkSync(target, join(path, name))
-    expect(faultOf(path)).toMatchObject({ reason: 'notAnOutbox', message: expect.stringContaining(name) })
-    expect(existsSync(target)).toBe(false)
-  },
-)
+it.each(['data.mdb', 'lock.mdb', 'headrace.lock'])('refuses a link in the place of %s', (name) => {
+  const [path, target] = [newFolder(), join(newFolder(), 'theirs')]
+  symlinkSync(target, join(path, name))
+  expect(faultOf(path)).toMatchObject({ reason: 'notAnOutbox', message: expect.stringContaining(name) })
+  expect(existsSync(target)).toBe(false)
+})
 
 it('refuses the store of another program, and takes one that a killed process began', async () => {
   const path = newFolder()

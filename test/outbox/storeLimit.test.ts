@@ -66,28 +66,25 @@ describe('a store that hangs', () => {
     },
   )
 
-  it.each(['lease', 'enqueue'] as const)(
-    'starts what a late answer of %s brings, each once',
-    async (call) => {
-      let answer = (): void => undefined
-      let calls = 0
-      const { destination, ended, clock, defects } = over((memory) => ({
-        [call]: (...given: ReadonlyArray<never>) => {
-          const ask = memory[call] as (...same: ReadonlyArray<never>) => unknown
-          return ++calls > 1 ? [] : new Promise((resolve) => (answer = () => resolve(ask(...given))))
-        },
-      }))
-      void destination.send(track('a'))
-      await machine.advance(LIMIT)
-      expect([defects(), ended()]).toEqual([['outbox'], []])
-      answer()
-      await clock.advance(0)
-      expect(ended()).toEqual(['Delivered a'])
-      await clock.advance(10_000)
-      expect(ended()).toEqual(['Delivered a'])
-      await clock.run(destination.close())
-    },
-  )
+  it.each(['lease', 'enqueue'] as const)('starts what a late answer of %s brings once', async (call) => {
+    let answer = (): void => undefined
+    let calls = 0
+    const { destination, ended, clock, defects } = over((memory) => ({
+      [call]: (...given: ReadonlyArray<never>) => {
+        const ask = memory[call] as (...same: ReadonlyArray<never>) => unknown
+        return ++calls > 1 ? [] : new Promise((resolve) => (answer = () => resolve(ask(...given))))
+      },
+    }))
+    void destination.send(track('a'))
+    await machine.advance(LIMIT)
+    expect([defects(), ended()]).toEqual([['outbox'], []])
+    answer()
+    await clock.advance(0)
+    expect(ended()).toEqual(['Delivered a'])
+    await clock.advance(10_000)
+    expect(ended()).toEqual(['Delivered a'])
+    await clock.run(destination.close())
+  })
 
   // Entries are leased before their enqueue is answered. It may fail although the item is stored.
   const lateAnswers = fc.array(fc.record({ after: fc.nat(30), fails: fc.boolean() }), {
@@ -128,6 +125,7 @@ describe('a store that hangs', () => {
       return new Promise((done) => void machine.schedule(after, () => done(answers)))
     }
     const { client, clock, ended } = openClient({ outbox: { ...memory, enqueue } }, () => ({ verdict: busy }))
+    await machine.advance(0)
     client.track(event('a'))
     const flushed = client.flush()
     await machine.advance(0)

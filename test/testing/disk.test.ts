@@ -73,16 +73,13 @@ test.each<readonly [DiskMisbehaviour, string, string]>([
   expect(lines[3]).toContain(`disk 2 fails: Error: ${code}`)
 })
 
-test.each([1, 2, 3, 4])(
-  'a rename to itself and two syncs that end together lose nothing: %d',
-  async (seed) => {
-    const { value } = await simulate(seed, async ({ disk }) => {
-      const write = async (data: string) => Promise.all([disk.append('a', data), disk.sync('a')])
-      await Promise.all([write('one,'), write('two,')])
-      await disk.rename('a', 'a')
-      disk.crash()
-      return text(disk, 'a')
-    })
-    expect(value).toBe('one,two,')
-  },
-)
+test.each([1, 2, 3, 4])('a rename to itself, two syncs that end at once lose nothing: %d', async (seed) => {
+  const { value } = await simulate(seed, async ({ disk }) => {
+    const write = async (data: string) => Promise.all([disk.append('a', data), disk.sync('a')])
+    await Promise.all([write('one,'), write('two,')])
+    await disk.rename('a', 'a')
+    disk.crash()
+    return text(disk, 'a')
+  })
+  expect(value).toBe('one,two,')
+})

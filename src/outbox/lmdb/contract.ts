@@ -91,8 +91,13 @@ export type OutboxReason =
   | 'noSpace'
 
 /** Why an outbox could not be opened. Its items are as they were. */
-export interface OutboxFault extends Readonly<Pick<OutboxError, 'reason' | 'path' | 'message'>> {
+export interface OutboxFault {
   readonly _tag: 'OutboxFault'
+  readonly reason: OutboxReason
+  /** The folder. */
+  readonly path: string
+  /** The fault and its remedy, for people. */
+  readonly message: string
 }
 
 /** Thrown by each part that opens a folder. `code` and `reason` are stable. */

@@ -1,6 +1,5 @@
 import { constVoid } from '../../core/either.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { WaitOptions } from '../../core/options.ts'
 import { isDead } from '../../core/outcome.ts'
 import { batched } from '../batched.ts'
 import type { Ack, Nack } from '../outbox.ts'
@@ -11,6 +10,8 @@ import type { Worker } from './worker.ts'
 
 /** As many results do not wait for others. */
 const ENOUGH = 25
+/** Milliseconds between two looks for the end of what waits. */
+const END_EVERY = 1_000
 
 /** Joins results into lists: each waits for others, at most `linger` ms. `hurry`: waits no more. */
 const lingering = <T>(clock: Clock, linger: number, write: (list: ReadonlyArray<T>) => Promise<void>) => {
@@ -72,9 +73,9 @@ export const resultsOf = <A>(
     const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
     const dead = abouts.some((about) => about !== null) ? abouts : null
     const answers = await asWorker((mine) => ask('ack', [queue, mine, me.now(), ids, isKeyed, dead]))
-    for (const id of ids) leased.delete(id)
     if (isKeyed) turned()
     for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
+    for (const id of ids) leased.delete(id)
   }
   const acks = lingering<Ack<A>>(clock, linger, async (list) => {
     // Late results, of entries that are leased no more, are left out.
@@ -114,25 +115,31 @@ export const resultsOf = <A>(
     for (const nack of list) if (isSameLease(nack)) leased.delete(nack.entry.id)
   })
   let isClosing = false
+  const pause = (took: number): Promise<void> =>
+    new Promise((resolve) => clock.schedule(Math.max(END_EVERY, 20 * took), resolve, { holds: false }))
+  /** One wait at a time for all callers. It starts late, because most flushes are over by then. */
+  const ends = batched<undefined, undefined>(async (take) => {
+    await pause(0)
+    const all = take()
+    const before = new Set(leased.keys())
+    let last: string | undefined
+    while (!isClosing) {
+      const askedAt = clock.monotonic()
+      const [newest] = await ask('newest', [queue, last ?? null]).catch(() => [])
+      last ??= newest && (newest.id ?? '0')
+      const isMeant = (id: string): boolean => before.has(id) || BigInt(id) <= BigInt(last ?? 0)
+      if (newest?.id === null && ![...leased.keys()].some(isMeant)) return all
+      await pause(clock.monotonic() - askedAt)
+    }
+    // What waits has not ended.
+    return new Promise(constVoid)
+  })
   return {
     ack: acks.write,
     nack: nacks.write,
     remove,
-    /** Waits until what is in the queue now has ended; ends that are stored here have been told by then. */
-    allEnded: async ({ timeout = Infinity }: WaitOptions = {}): Promise<void> => {
-      const start = clock.monotonic()
-      let last: string | undefined
-      for (let pause = 10; !isClosing; pause = Math.min(2 * pause, 1_000)) {
-        const askedAt = clock.monotonic()
-        const [newest] = await ask('newest', [queue, last ?? null]).catch(() => [])
-        last ??= newest?.id ?? undefined
-        const isHere = [...leased.keys()].some((id) => BigInt(id) <= BigInt(last ?? 0))
-        if ((newest?.id === null && !isHere) || clock.monotonic() - start >= timeout) return
-        // The statement passes over the rows of other queues.
-        const rest = Math.max(pause, 20 * (clock.monotonic() - askedAt))
-        await new Promise<void>((resolve) => clock.schedule(rest, resolve, { holds: false }))
-      }
-    },
+    /** Waits until what is in the queue has ended. Ends that are stored here were answered before. */
+    allEnded: (): Promise<void> => ends.ask(undefined),
     /** Writes all that waits, at a close. */
     idle: async () => {
       isClosing = true
