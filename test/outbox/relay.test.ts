@@ -115,7 +115,7 @@ it.each<readonly [string, (lease: () => unknown) => unknown]>([
   ['null and 7', () => [null, 7]],
   ['undefined', () => undefined],
   ['5', () => 5],
-])('H7: a value that is no entry costs at most a pause, leased now or later: %s', async (_, leasedOf) => {
+])('H7: a value that is no entry costs a pause at most, leased now or later: %s', async (_, leasedOf) => {
   for (const isLater of [false, true]) {
     let isFirst = true
     const store: Setup['store'] = (outbox) => ({
