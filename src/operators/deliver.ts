@@ -15,7 +15,6 @@ import type { Listener } from '../log/logEvent.ts'
 import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { inUse, isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
-import { endOfAll } from '../outbox/storeLimit.ts'
 import { relay } from '../outbox/relay.ts'
 import { one, type Shape } from '../outbox/take.ts'
 import { retryOption, standard, type Retrying } from '../policy/retryPolicy.ts'
@@ -160,11 +159,8 @@ const runRelay = <L, P, D>(
     inUse.set(outbox, work.storeChanged)
     const defectIn = (where: string) => (error: unknown) =>
       work.report({ _tag: 'Defect', at: work.now(), from: name, where, error })
-    /** Whether what a shared outbox held at the end of the source has ended: others go on with the rest. */
-    const isOver = endOfAll(outbox, work.isOpen, work.poll, defectIn('outbox'))
     const endIfDone = (): void => {
       if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leavingOf(outbox) > 0)) return
-      if (!isStopped() && work.hasWorkBefore(Infinity) && isOver()) work.stopStarting()
       if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
       const lost = isStopped() || isAfterAnother ? 0 : work.lost()
       if (lost > 0) {
@@ -259,9 +255,8 @@ const runRelay = <L, P, D>(
  * Lefts pass.
  *
  * When the source completes, the stream goes on until each item has its outcome and nothing runs any more,
- * and completes then; an error of the source is passed on then. Of an outbox that others use too, it waits
- * for what is in it at the end of the source. `stop` ends it early. Unsubscribing does too, and reports
- * abandoned items to `onEvent` only.
+ * and completes then; an error of the source is passed on then. `stop` ends it early. Unsubscribing does too,
+ * and reports abandoned items to `onEvent` only.
  *
  * A message of `acknowledged` is answered at the outcome of its item, or when a durable outbox has stored it.
  *

@@ -352,7 +352,7 @@ describe('PostgreSQL', async () => {
     let [looks, isOver, answer] = [0, false, constVoid]
     const acked = new Promise<void>((done) => (answer = done))
     const seen = failing(async (text, hasRun) => {
-      looks += Number(hasRun && text.includes('max(id) as id from'))
+      looks += Number(hasRun && text.includes('as oldest'))
       return hasRun && text.includes('.ack(') && acked.then(() => false)
     })
     const clock = virtualClock()

@@ -10,8 +10,9 @@ import type { Worker } from './worker.ts'
 
 /** As many results do not wait for others. */
 const ENOUGH = 25
-/** Milliseconds between two looks for the end of what waits. */
+/** Milliseconds between two looks for the end of what waits; more if one takes long, at most so many. */
 const END_EVERY = 1_000
+const MAX_END_PAUSE = 10_000
 
 /** Joins results into lists: each waits for others, at most `linger` ms. `hurry`: waits no more. */
 const lingering = <T>(clock: Clock, linger: number, write: (list: ReadonlyArray<T>) => Promise<void>) => {
@@ -72,10 +73,12 @@ export const resultsOf = <A>(
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
     const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
     const dead = abouts.some((about) => about !== null) ? abouts : null
+    const leases = ids.map((id) => [id, leased.get(id)] as const)
     const answers = await asWorker((mine) => ask('ack', [queue, mine, me.now(), ids, isKeyed, dead]))
     if (isKeyed) turned()
     for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
-    for (const id of ids) leased.delete(id)
+    // A lease anew is another one.
+    for (const [id, lease] of leases) if (leased.get(id) === lease) leased.delete(id)
   }
   const acks = lingering<Ack<A>>(clock, linger, async (list) => {
     // Late results, of entries that are leased no more, are left out.
@@ -115,31 +118,41 @@ export const resultsOf = <A>(
     for (const nack of list) if (isSameLease(nack)) leased.delete(nack.entry.id)
   })
   let isClosing = false
-  const pause = (took: number): Promise<void> =>
-    new Promise((resolve) => clock.schedule(Math.max(END_EVERY, 20 * took), resolve, { holds: false }))
-  /** One wait at a time for all callers. It starts late, because most flushes are over by then. */
-  const ends = batched<undefined, undefined>(async (take) => {
-    await pause(0)
-    const all = take()
-    const before = new Set(leased.keys())
-    let last: string | undefined
-    while (!isClosing) {
+  /** Callers that wait for an end, and the last item that there was when they were first looked for. */
+  const waits = new Set<{ last?: number; readonly resolve: () => void }>()
+  let isLooking = false
+  const lookForEnds = async (): Promise<void> => {
+    isLooking = true
+    for (let took = 0; waits.size > 0;) {
+      const rest = Math.min(Math.max(END_EVERY, 20 * took), MAX_END_PAUSE)
+      await new Promise<void>((resolve) => clock.schedule(rest, resolve, { holds: false }))
+      // What waits has not ended.
+      if (isClosing) break
       const askedAt = clock.monotonic()
-      const [newest] = await ask('newest', [queue, last ?? null]).catch(() => [])
-      last ??= newest && (newest.id ?? '0')
-      const isMeant = (id: string): boolean => before.has(id) || BigInt(id) <= BigInt(last ?? 0)
-      if (newest?.id === null && ![...leased.keys()].some(isMeant)) return all
-      await pause(clock.monotonic() - askedAt)
+      const [found] = await ask('ends', [queue]).catch(() => [])
+      took = clock.monotonic() - askedAt
+      if (found === undefined) continue
+      // An end that is stored may not be answered yet.
+      const mine = [...leased.keys()].map(Number)
+      const oldest = mine.reduce((least, id) => Math.min(least, id), Number(found.oldest ?? Infinity))
+      const newest = mine.reduce((most, id) => Math.max(most, id), Number(found.newest ?? 0))
+      for (const wait of waits) {
+        wait.last ??= newest
+        if (oldest > wait.last && waits.delete(wait)) wait.resolve()
+      }
     }
-    // What waits has not ended.
-    return new Promise(constVoid)
-  })
+    isLooking = false
+  }
   return {
     ack: acks.write,
     nack: nacks.write,
     remove,
-    /** Waits until what is in the queue has ended. Ends that are stored here were answered before. */
-    allEnded: (): Promise<void> => ends.ask(undefined),
+    /** Looks a second later for the first time, because most flushes are over by then. */
+    allEnded: (): Promise<void> =>
+      new Promise((resolve) => {
+        waits.add({ resolve })
+        if (!isLooking) void lookForEnds()
+      }),
     /** Writes all that waits, at a close. */
     idle: async () => {
       isClosing = true

@@ -80,7 +80,7 @@ export interface Rows {
   readonly newestDead: { readonly id: string }
   readonly redrive: { readonly id: string }
   readonly purge: { readonly id: string }
-  readonly newest: { readonly id: string | null }
+  readonly ends: { readonly oldest: string | null; readonly newest: string | null }
   readonly ring: unknown
   readonly bookmark: { readonly value: string }
   readonly remember: unknown
@@ -113,8 +113,8 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   newestDead: `select coalesce(max(id), 0) as id from ${schema}.dead where queue = $1`,
   redrive: `select * from ${schema}.redrive($1, $2)`,
   purge: `delete from ${schema}.dead where queue = $1 and id = any($2) returning id`,
-  newest: `select max(id) as id from ${schema}.item where queue = $1 and worker is distinct from -1
-    and id <= coalesce($2, 9223372036854775807)`,
+  ends: `select min(id) as oldest, max(id) as newest from ${schema}.item
+    where queue = $1 and worker is distinct from -1`,
   ring: `select pg_notify('${schema}', $1)`,
   bookmark: `select value from ${schema}.bookmark where queue = $1 and name = $2`,
   remember: `insert into ${schema}.bookmark values ($1, $2, $3)
