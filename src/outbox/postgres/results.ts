@@ -10,8 +10,9 @@ import type { Worker } from './worker.ts'
 
 /** As many results do not wait for others. */
 const ENOUGH = 25
-/** Milliseconds between two looks for the end of what waits; more if one takes long, at most so many. */
+/** Milliseconds between two looks for the end of what waits. */
 const END_EVERY = 1_000
+/** The most, after a look that took long. */
 const MAX_END_PAUSE = 10_000
 
 /** Joins results into lists: each waits for others, at most `linger` ms. `hurry`: waits no more. */
