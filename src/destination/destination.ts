@@ -123,7 +123,10 @@ export interface Destination extends AsyncDisposable, HostedPart {
    * last request. Without `enabled` the toggle stays.
    */
   readonly update: (settings: Settings) => Either<ReadonlyArray<Fault> | Closed, void>
-  /** Resolves with the totals when no accepted event waits, or when it is closed. */
+  /**
+   * Resolves with the totals when no accepted event waits, or when it is closed. Of an outbox that other
+   * processes use too, it waits for what is in it, and not for what they add afterwards.
+   */
   readonly idle: () => Promise<Totals>
   /** Moves dead letters back, with a new deadline, while there is room. Answers how many; 0 once closed. */
   readonly redrive: (matches?: (deadLetter: EndedDeadLetter<Payload<Event>>) => boolean) => Promise<number>

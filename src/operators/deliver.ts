@@ -16,6 +16,7 @@ import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { inUse, isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
+import { endOfAll } from '../outbox/storeLimit.ts'
 import { one, type Shape } from '../outbox/take.ts'
 import { retryOption, standard, type Retrying } from '../policy/retryPolicy.ts'
 import { assertSink } from '../sink/layer.ts'
@@ -159,17 +160,25 @@ const runRelay = <L, P, D>(
     inUse.set(outbox, work.storeChanged)
     const defectIn = (where: string) => (error: unknown) =>
       work.report({ _tag: 'Defect', at: work.now(), from: name, where, error })
+    /** Whether what a shared outbox held at the end of the source has ended: others go on with the rest. */
+    const isOver = endOfAll(outbox, work.isOpen, work.poll, defectIn('outbox'))
     const endIfDone = (): void => {
-      if (use.closed || state === 'open' || enqueuing > 0 || (!isStopped() && leavingOf(outbox) > 0)) return
-      if (isStopped() ? !work.isAborted() : work.hasWorkBefore(Infinity) || work.running() > 0) return
-      const lost = isStopped() || isAfterAnother ? 0 : work.lost()
-      if (lost > 0) {
-        const why = 'left the outbox without an outcome: it lost them, or could not read them'
-        defectIn('outbox')(new ShownError(`${String(lost)} entries ${why}`))
+      if (use.closed || state === 'open' || enqueuing > 0) return
+      if (state === 'ended') {
+        if (leavingOf(outbox) > 0) return
+        const hasWork = (): boolean => work.hasWorkBefore(Infinity) || work.running() > 0
+        if (hasWork() && isOver()) work.stopStarting()
+        if (hasWork()) return
+        const lost = isAfterAnother ? 0 : work.lost()
+        if (lost > 0) {
+          const why = 'left the outbox without an outcome: it lost them, or could not read them'
+          defectIn('outbox')(new ShownError(`${String(lost)} entries ${why}`))
+        }
+        return stop()
       }
+      if (!work.isAborted()) return
       // Before the end, because its subscriber may subscribe again at once.
       use.unsubscribe()
-      if (!isStopped()) work.abort(constVoid)
       if (sourceError === undefined) subscriber.complete()
       else subscriber.error(sourceError.error)
     }
@@ -255,8 +264,9 @@ const runRelay = <L, P, D>(
  * Lefts pass.
  *
  * When the source completes, the stream goes on until each item has its outcome and nothing runs any more,
- * and completes then; an error of the source is passed on then. `stop` ends it early. Unsubscribing does too,
- * and reports abandoned items to `onEvent` only.
+ * and completes then; an error of the source is passed on then. Of an outbox that others use too, it waits
+ * for what is in it at the end of the source. `stop` ends it early. Unsubscribing does too, and reports
+ * abandoned items to `onEvent` only.
  *
  * A message of `acknowledged` is answered at the outcome of its item, or when a durable outbox has stored it.
  *

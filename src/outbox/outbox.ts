@@ -151,8 +151,8 @@ export interface Outbox<A> {
   readonly watch?: (lookAgain: () => void) => () => void
   /**
    * For an outbox with `watch` that keeps its entries: done when all that waits in it now has ended, in any
-   * process, and each `ack` of it was answered. The `flush` of a client waits for it. Left out: until nothing
-   * waits at all.
+   * process, and each `ack` of it was answered. A `flush`, an `idle` and the end of a `deliver` wait for it.
+   * Left out: until nothing waits at all.
    */
   readonly allEnded?: () => Promise<void>
   /**

@@ -254,7 +254,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const putBack = (entries: ReadonlyArray<Entry<A>>): boolean => {
       const list = staysOpen ? entries.filter((entry) => !isLost(entry)) : []
       if (list.length === 0) return false
-      const retry = isBatch ? at.nextRetry() : Infinity
+      const retry = isBatch && !isShared ? at.nextRetry() : Infinity
       nack(list.map((entry) => ({ entry, due: Math.max(now(), retry < Infinity ? retry : 0) })))
       return true
     }

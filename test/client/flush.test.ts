@@ -60,26 +60,6 @@ it('sends what is still being stored, and later what the host redrives in its ou
   expect(client.stats()).toMatchObject({ rejected: 1, delivered: 1 })
 })
 
-it('of a shared store waits for what is in it once its messages are, and not for what others add', async () => {
-  const [inner, added] = [memoryOutbox<Message>(), new Subject<void>()]
-  const watch = (call: () => void) => (added.subscribe(call), () => undefined)
-  const times: number[] = []
-  const options = (clock: VirtualClock) => {
-    const enqueue: typeof inner.enqueue = (items) => clock.sleep(5).then(() => inner.enqueue(items))
-    const allEnded = () => (times.push(clock.monotonic()), clock.sleep(50))
-    return { outbox: { ...inner, watch, enqueue, allEnded } }
-  }
-  const { client, clock, sink } = open(options, () => ({ verdict: yes, after: 20 }))
-  client.track(event('a'))
-  void client.flush().then(() => times.push(clock.monotonic()))
-  for (let n = 0; n < 10; n++) {
-    await clock.advance(10)
-    void inner.enqueue(sink.calls[0]?.item.members ?? [])
-    added.next()
-  }
-  expect(times).toEqual([5, 55])
-})
-
 describe('close', () => {
   it('42: before any message, twice, and then everything is refused', async () => {
     const { client, sink, told } = open()

@@ -38,9 +38,12 @@ const play = (options: Partial<BulkDeliverOptions<string>> = {}, verdictOf: Verd
 }
 
 describe('deliver with a batch', () => {
-  it('leaves retries, and new items that fit in no batch, to the next deliver over the outbox, in order', () => {
+  it.each([
+    ['in order', {}, ['1010 a', '1020 b']],
+    ['others at once if it is shared', { watch: () => () => undefined }, ['20 b', '1010 a']],
+  ])('leaves retries, and items that fit in no batch, to the next deliver over it: %s', (_, more, all) => {
     const stop = new Subject<void>()
-    const outbox = { ...memoryOutbox<string>(), keeps: () => true, takeRemaining: () => [] }
+    const outbox = { ...memoryOutbox<string>(), keeps: () => true, takeRemaining: () => [], ...more }
     const batch = { maxCount: 9, maxBytes: 10, maxDelay: 100, sizeOf: () => 6 }
     const stopped = play({ outbox, stop, batch, maxInFlight: 9, random: () => 1 }, () => busy)
     stopped.give('a', 'b')
@@ -48,7 +51,7 @@ describe('deliver with a batch', () => {
     stop.next()
     const next = play({ outbox, batch, maxInFlight: 9 })
     next.clock.tick(5_000)
-    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, ['1010 a', '1020 b']])
+    expect([stopped.sent(), stopped.isOver(), next.sent()]).toEqual([['0 a'], true, all])
   })
 
   it('sends full batches at once, the rest when its first item has waited maxDelay, also beside retries', () => {

@@ -63,15 +63,14 @@ describe('deliver', () => {
   )
 
   it('tries again after the backoff, and says what happened', () => {
-    const clock = virtualClock()
-    const told: LogEvent[] = []
+    const [clock, stop, told] = [virtualClock(), new Subject<void>(), [] as LogEvent[]]
     const sink = scripted(clock, (_, { number }) => (number < 3 ? busy : yes))
     const onEvent = (each: LogEvent) => told.push(each)
-    const seen = record(of(right('a')).pipe(deliver(sink, { clock, retry: exponential(), onEvent })))
+    const seen = record(of(right('a')).pipe(deliver(sink, { clock, stop, retry: exponential(), onEvent })))
     clock.tick(60_000)
     const starts = sink.calls.map(({ attempt, startedAt }) => `${attempt.number} at ${startedAt}`)
     expect(starts).toEqual(['1 at 0', '2 at 1010', '3 at 3020'])
-    expect(seen.values).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
+    expect([stop.observed, seen.values]).toMatchObject([false, [{ _tag: 'Delivered', attempts: 3 }]])
     const order = ['Accepted', 'Attempted', 'Waiting', 'Attempted', 'Waiting', 'Attempted', 'Ended']
     expect(told.map(({ _tag }) => _tag)).toEqual(order)
     const because = 'exponential from 1s x2'

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { retryable, sink, type Verdict } from '../../src/index.ts'
-import { memoryOutbox } from '../../src/outbox/index.ts'
+import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
 import { relay } from '../../src/outbox/relay.ts'
@@ -87,3 +87,30 @@ it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of 
   const [closed] = await Promise.all([other.close(), other.close({ timeout: 0 })])
   expect(closed.totals).toMatchObject({ delivered: 1 })
 })
+
+it.each(['deliver', 'destination', 'client', 'collector'] as const)(
+  'the rest of a %s over a shared store is that of what is in it, whatever others add',
+  async (part) => {
+    const [clock, times] = [virtualClock(), Array<number>()]
+    const store = <A>(): Outbox<A> => {
+      const inner = memoryOutbox<A>()
+      const enqueue = async (items: ReadonlyArray<A>) => clock.sleep(5).then(() => inner.enqueue(items))
+      const allEnded = () => (times.push(clock.monotonic()), clock.sleep(50))
+      return { ...inner, keeps: () => true, watch: () => () => undefined, enqueue, allEnded }
+    }
+    // Its item waits for a retry, as one that another process added.
+    const target = <A>() => scriptedSink<A>({ clock, reply: () => ({ verdict: busy }) })
+    const retry = exponential({ base: 1_000_000 })
+    const { call, rest } = parts[part]({
+      clock,
+      random: () => 1,
+      retry,
+      target,
+      store,
+      ended: () => undefined,
+    })
+    const rested = Promise.resolve(call('a')).then(async () => rest())
+    await clock.run(rested)
+    expect([...times, clock.monotonic()]).toEqual([5, 55])
+  },
+)

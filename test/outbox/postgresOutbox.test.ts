@@ -380,6 +380,17 @@ describe('PostgreSQL', async () => {
     await eventually(() => clock.advance(1_000).then(() => isOver)).toBe(true)
   })
 
+  test('a deliver that stops leaves free what it leased ahead', async () => {
+    const outbox = await open({ queue: 'ahead' })
+    await outbox.enqueue(texts(9))
+    const hangs = sink<string>('s', () => new Promise(constVoid))
+    const running = NEVER.pipe(deliver(hangs, { outbox, maxInFlight: 2 })).subscribe()
+    const taken = () => rows("select id from headrace.item where queue = 'ahead' and worker is not null")
+    await eventually(taken).toHaveLength(4)
+    running.unsubscribe()
+    await eventually(taken).toEqual([])
+  })
+
   const openMany = async (count: number, options: Some, of: Of = {}) => {
     const queue = `many${String(++queues)}`
     const all = texts(count).map(() => make({ queue, linger: 5, ...options }, of))

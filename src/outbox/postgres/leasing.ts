@@ -201,6 +201,18 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     /** Runs a task beside no lease. */
     alone: fetches.run,
     renew: () => ids.run(renew),
+    /** The relay asks for no more: entries that it has not asked for become free, for all processes. */
+    freeReady: (freed: () => void): Promise<never[]> =>
+      fetches.run(async () => {
+        wanted = 0
+        const unasked = ready.drain()
+        if (isEnded || unasked.length === 0) return []
+        for (const { id } of unasked) leased.delete(id)
+        isUnsure = true
+        await prepare()
+        freed()
+        return []
+      }),
     end: (): Promise<void> => {
       isEnded = true
       return fetches.idle()

@@ -386,7 +386,7 @@ const postgresOutbox = <A>(
       add(0, 0, 1)
       await evict()
     },
-    takeRemaining: () => [],
+    takeRemaining: () => leases.freeReady(bell.ring),
     nextDue: leases.nextDue,
     watch: (call) => {
       lookAgain = call
