@@ -384,7 +384,9 @@ export const forward = async (job: Job, terminal: Terminal) => {
   erase()
   await dead?.close()
 
-  const summary = summaryOf(reading.refused, target.stats())
+  // What waits in a queue at the end of the input was added by others.
+  const others = job.place?.server && !stop.gently.aborted ? { waiting: 0 } : {}
+  const summary = summaryOf(reading.refused, { ...target.stats(), ...others })
   tellAccount(run, summary)
   tellRest(run, summary)
   const code = runCode(run, summary)
