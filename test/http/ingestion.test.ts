@@ -63,9 +63,8 @@ describe('the request of an ingestion sink', () => {
   it('has the bytes of the golden file, and only sentAt and X-Retry-Count change (clients/14)', async () => {
     const server = await serve()
     const clock = virtualClock()
-    const lines = readFileSync(new URL('../fixtures/tracking/messages.ndjson', import.meta.url), 'utf8')
-      .trim()
-      .split('\n')
+    const file = new URL('../fixtures/tracking/messages.ndjson', import.meta.url)
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
     const members = lines.map((text) => ({ ...payloadOf(text), id: 'm' }))
     const { frame } = batch('m')
     const byteLength = frameBytes(frame) + members.reduce((sum, each) => sum + each.byteLength + 1, -1)
@@ -193,10 +192,13 @@ describe('the text of a refusal', () => {
   })
 
   it('has no value of a header', async () => {
-    const body = 'got 1, Bearer abcdefgh, abcdefgh, abcdefgh", in JSON abcdefgh\\", in a URL abcdefgh%22'
+    const key = encodeURIComponent(Buffer.from(`${KEY}:`).toString('base64'))
+    const json = 'in JSON abcdefgh\\"/, abcdefgh\\"\\/'
+    const body = `got 1, Bearer abcdefgh, abcdefgh"/, ${json}, in a URL abcdefgh%22%2F, abcdefgh%22%2f, ${key}`
     const server = await serve(() => ({ status: 400, body }))
-    const headers = { 'X-Version': '1', 'X-Proxy': 'Bearer abcdefgh', 'X-Longer': 'abcdefgh"' }
-    const detail = 'got 1, [secret], [secret], [secret], in JSON [secret], in a URL [secret]'
+    const headers = { 'X-Version': '1', 'X-Proxy': 'Bearer abcdefgh', 'X-Longer': 'abcdefgh"/' }
+    const two = '[secret], [secret]'
+    const detail = `got 1, ${two}, in JSON ${two}, in a URL ${two}, [secret]`
     const seen = await deliverOnce(sinkTo(server.origin, { headers }), batch('a'))
     expect(seen).toMatchObject({ verdicts: [{ left: { detail } }] })
   })
