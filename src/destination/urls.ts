@@ -1,6 +1,6 @@
 /** The URLs of a destination, which may change while it runs, and the counts of their attempts. */
 import { constVoid, isLeft, left } from '../core/either.ts'
-import { retryable, type Verdict } from '../core/failure.ts'
+import { closedIn, retryable, type Verdict } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -10,7 +10,7 @@ import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstOf } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
-import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
+import { WithNext, deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -24,7 +24,7 @@ export type Receivers = ReturnType<typeof urlsSink>
 
 const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
 const CLOSING = deferred('the destination is closing')
-const GONE = deferred('the settings do not have this URL any more')
+const REPLACED = deferred('the settings have changed since')
 const NEW = retryable('held', { detail: 'the settings have this URL since; no request was sent' })
 
 type AnySecret = SecretSource | StandardSecretSource | undefined
@@ -83,13 +83,22 @@ interface Url extends GateState {
  */
 export const urlsSink = (
   hooks: ReadonlyArray<Hook>,
-  { clock, timeout, concurrency, maxInFlight }: SharedOptions,
+  { clock, timeout, concurrency, maxInFlight, layer }: SharedOptions,
 ) => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(withTimeout({ timeout })(hook))
   const openUrl = (hook: Hook): Url => {
     const made = makeSink<Payload<Event>>(
       hook.name,
-      (item, attempt, observer) => url.subscribe(item, attempt, observer),
+      (item, attempt, observer) => {
+        const { hook: own, subscribe } = url
+        if (layer === undefined) return subscribe(item, attempt, observer)
+        // A layer may start it only when an update has closed the URL: then it goes by the new settings.
+        const onVerdict = (verdict: Verdict): void => {
+          const isOld = url.hook !== own || url.stopped !== undefined
+          observer.next(isOld && isLeft(verdict) && closedIn(verdict.left).length > 0 ? REPLACED : verdict)
+        }
+        return subscribe(item, attempt, new WithNext(observer, onVerdict))
+      },
       () => Promise.resolve(),
       true,
     )
@@ -134,7 +143,7 @@ export const urlsSink = (
     }
     for (const url of before) {
       if (urls.includes(url)) continue
-      stop(url, GONE)
+      stop(url, REPLACED)
       retire(url.hook)
     }
   }
