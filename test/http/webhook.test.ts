@@ -53,9 +53,7 @@ describe('the request of a webhook', () => {
     expect(String(request?.body)).toBe(event.text)
     expect(request?.headers).toEqual({
       host: new URL(receiver.url).host,
-      connection: 'keep-alive',
-      'content-type': 'application/json',
-      'user-agent': 'headrace/1.0',
+      ...{ connection: 'keep-alive', 'content-type': 'application/json', 'user-agent': 'headrace/1.0' },
       'content-length': String(event.byteLength),
     })
   })
