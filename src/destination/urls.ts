@@ -1,6 +1,6 @@
 /** The URLs of a destination, which may change while it runs, and the counts of their attempts. */
 import { constVoid, isLeft, left } from '../core/either.ts'
-import { closedIn, retryable, type Verdict } from '../core/failure.ts'
+import { retryable, type Verdict } from '../core/failure.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -10,7 +10,8 @@ import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstOf } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
-import { WithNext, deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
+import { answer, deliveringBy, makeLayer, makeSink, reporting, subscribeTo } from '../sink/layer.ts'
+import type { Subscribe } from '../sink/layer.ts'
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -26,6 +27,14 @@ const deferred = (why: string): Verdict => left(retryable('held', { detail: `${w
 const CLOSING = deferred('the destination is closing')
 const REPLACED = deferred('the settings have changed since')
 const NEW = retryable('held', { detail: 'the settings have this URL since; no request was sent' })
+
+/** Why requests to a URL do not start any more, by its sink: a layer may have held them until then. */
+const stops = new WeakMap<Hook, Verdict>()
+const insideLayer = (bare: Hook, hook: () => Hook): Hook =>
+  makeLayer(bare, (subscribe) => (item, attempt, observer) => {
+    const why = stops.get(hook())
+    return why === undefined ? subscribe(item, attempt, observer) : answer(observer, why)
+  })
 
 type AnySecret = SecretSource | StandardSecretSource | undefined
 
@@ -62,7 +71,7 @@ export const webhooksOf = (options: SharedOptions) => {
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })
-      const hook = layer?.<Payload<Event>>(bare) ?? bare
+      const hook: Hook = layer?.(insideLayer(bare, () => hook)) ?? bare
       return { text, secret, standard: standardSecret, hook }
     })
     return known.map(({ hook }) => hook)
@@ -83,22 +92,13 @@ interface Url extends GateState {
  */
 export const urlsSink = (
   hooks: ReadonlyArray<Hook>,
-  { clock, timeout, concurrency, maxInFlight, layer }: SharedOptions,
+  { clock, timeout, concurrency, maxInFlight }: SharedOptions,
 ) => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> => subscribeTo(withTimeout({ timeout })(hook))
   const openUrl = (hook: Hook): Url => {
     const made = makeSink<Payload<Event>>(
       hook.name,
-      (item, attempt, observer) => {
-        const { hook: own, subscribe } = url
-        if (layer === undefined) return subscribe(item, attempt, observer)
-        // A layer may start it only when an update has closed the URL: then it goes by the new settings.
-        const onVerdict = (verdict: Verdict): void => {
-          const isOld = url.hook !== own || url.stopped !== undefined
-          observer.next(isOld && isLeft(verdict) && closedIn(verdict.left).length > 0 ? REPLACED : verdict)
-        }
-        return subscribe(item, attempt, new WithNext(observer, onVerdict))
-      },
+      (item, attempt, observer) => url.subscribe(item, attempt, observer),
       () => Promise.resolve(),
       true,
     )
@@ -112,12 +112,14 @@ export const urlsSink = (
   }
   const stop = (url: Url, why: Verdict): void => {
     url.stopped = why
+    stops.set(url.hook, why)
     url.release()
   }
   /** Replaced, until the last request has ended, which takes at most `timeout`. */
   const closing = new Set<Hook>()
   const retire = (hook: Hook): void => {
     closing.add(hook)
+    stops.set(hook, REPLACED)
     const forget = (): boolean => closing.delete(hook)
     hook.close({ timeout, clock }).then(forget, forget)
   }
