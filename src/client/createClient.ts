@@ -1,6 +1,6 @@
 import { constVoid, isLeft, left, right, type Either } from '../core/either.ts'
 import { fullIn, closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
-import { messageOf, wasStarted, type Verdict } from '../core/failure.ts'
+import { messageOf, retryable, wasStarted, type Verdict } from '../core/failure.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { CLOSE_TIMEOUT, timeoutOf, type WaitOptions } from '../core/options.ts'
 import type { Accepted, Outcome } from '../core/outcome.ts'
@@ -18,7 +18,7 @@ import { relay, type Relay } from '../outbox/relay.ts'
 import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
-import { WithNext, makeLayer } from '../sink/layer.ts'
+import { WithNext, answer, makeLayer } from '../sink/layer.ts'
 import { MAX_HOLD } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -37,9 +37,12 @@ const DRAIN_TIMEOUT = 10_000
 type Sent = Record<'batches' | 'requests', number>
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
-const batchSink = ({ requests, sink, timeout, layer }: ClientSettings, sent: Sent): Sink<SentBatch> => {
+const batchSink = (settings: ClientSettings, sent: Sent, isStopped: () => boolean): Sink<SentBatch> => {
+  const { requests, sink, timeout, layer } = settings
   const counted = (what: keyof Sent, inner: Sink<SentBatch>): Sink<SentBatch> =>
     makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
+      // A batch may be divided now.
+      if (isStopped()) return answer(observer, left(retryable('held', { detail: 'the client is closing' })))
       sent[what]++
       const onVerdict = (verdict: Verdict): void => {
         // A layer of the host held it back.
@@ -115,7 +118,8 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
 
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, requests: 0 }
-  const sink = batchSink(settings, sent)
+  let isStopped = false
+  const sink = batchSink(settings, sent, () => isStopped)
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
   const store = settings.outbox && openOutbox(settings.outbox, { codec: storedMessages, clock, onCorrupt })
   const bounds = { clock, maxCount, maxBytes, sizeOf: heldBytes }
@@ -154,7 +158,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     work.flush('end')
-    const result = await closeRelay(work, within, timeout, constVoid, isExit)
+    const result = await closeRelay(work, within, timeout, () => (isStopped = true), isExit)
     if (settings.sink === undefined)
       await life.closeInTime('sink', timeout, () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))

@@ -193,9 +193,7 @@ const storeAt = (target: Target, routed: Routed, whenFull: CheckedCollectorOptio
     routed.failure ??= closed(payload)
     return undefined
   }
-  const failed = (error: unknown): void => {
-    routed.failure ??= notStored(payload, messageOf(error))
-  }
+  const failed = (error: unknown): void => void (routed.failure ??= notStored(payload, messageOf(error)))
   const settle = async (answer: Awaitable<Either<Full | Closed, unknown>>): Promise<void> => {
     let stored = await answer
     if (isLeft(stored) && stored.left._tag === 'Full' && whenFull === 'deadLetter')

@@ -10,7 +10,8 @@ import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstOf } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
-import { deliveringBy, makeSink, reporting, subscribeTo, type Subscribe } from '../sink/layer.ts'
+import { answer, deliveringBy, makeLayer, makeSink, reporting, subscribeTo } from '../sink/layer.ts'
+import type { Subscribe } from '../sink/layer.ts'
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -24,8 +25,16 @@ export type Receivers = ReturnType<typeof urlsSink>
 
 const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
 const CLOSING = deferred('the destination is closing')
-const GONE = deferred('the settings do not have this URL any more')
+const REPLACED = deferred('the settings have changed since')
 const NEW = retryable('held', { detail: 'the settings have this URL since; no request was sent' })
+
+/** Why requests to a URL do not start any more, by its sink: a layer may have held them until then. */
+const stops = new WeakMap<Hook, Verdict>()
+const insideLayer = (bare: Hook, hook: () => Hook): Hook =>
+  makeLayer(bare, (subscribe) => (item, attempt, observer) => {
+    const why = stops.get(hook())
+    return why === undefined ? subscribe(item, attempt, observer) : answer(observer, why)
+  })
 
 type AnySecret = SecretSource | StandardSecretSource | undefined
 
@@ -62,7 +71,7 @@ export const webhooksOf = (options: SharedOptions) => {
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })
-      const hook = layer?.<Payload<Event>>(bare) ?? bare
+      const hook: Hook = layer?.(insideLayer(bare, () => hook)) ?? bare
       return { text, secret, standard: standardSecret, hook }
     })
     return known.map(({ hook }) => hook)
@@ -103,12 +112,14 @@ export const urlsSink = (
   }
   const stop = (url: Url, why: Verdict): void => {
     url.stopped = why
+    stops.set(url.hook, why)
     url.release()
   }
   /** Replaced, until the last request has ended, which takes at most `timeout`. */
   const closing = new Set<Hook>()
   const retire = (hook: Hook): void => {
     closing.add(hook)
+    stops.set(hook, REPLACED)
     const forget = (): boolean => closing.delete(hook)
     hook.close({ timeout, clock }).then(forget, forget)
   }
@@ -134,7 +145,7 @@ export const urlsSink = (
     }
     for (const url of before) {
       if (urls.includes(url)) continue
-      stop(url, GONE)
+      stop(url, REPLACED)
       retire(url.hook)
     }
   }

@@ -91,13 +91,17 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
  * the request, so the write key and `headers` are replaced before a text is cut.
  */
 export const answerReader = (writeKey: string, credentials: string, headers: ReadonlyArray<string> = []) => {
-  const formsOf = (text: string) => [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
+  /** As it stands, in JSON, where PHP escapes slashes too, and in a URL, in both cases. */
+  const formsOf = (text: string) => {
+    const [json, uri] = [JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
+    return [text, json, json.replaceAll('/', '\\/'), uri, uri.replace(/%../g, (hex) => hex.toLowerCase())]
+  }
   // Of `Bearer TOKEN` also the token.
   const values = headers.flatMap((value) => [value, value.slice(value.lastIndexOf(' ') + 1)])
   // One below 8 characters is no secret and may be a part of any word.
-  const hidden = [writeKey, ...values.filter(({ length }) => length >= 8)].flatMap(formsOf)
+  const hidden = [credentials, writeKey, ...values.filter(({ length }) => length >= 8)]
   // One may be a part of another.
-  const secrets = [...new Set([credentials, ...hidden])].toSorted((a, b) => b.length - a.length)
+  const secrets = [...new Set(hidden.flatMap(formsOf))].toSorted((a, b) => b.length - a.length)
 
   const detailOf = (text: string): string | undefined => {
     const shown = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text).trim()

@@ -46,12 +46,8 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
     new ipaddr.IPv4(places.map((place) => (bytes[place] ?? 0) ^ mask))
   const isIsatap =
     [0, 2].includes(bytes[8] ?? 1) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
-  return [
-    ...EMBEDDINGS.flatMap(([blocks, places, mask]) =>
-      isWithin(address, blocks()) ? [at(places, mask)] : [],
-    ),
-    ...(isIsatap ? [at(LAST_FOUR)] : []),
-  ]
+  const found = EMBEDDINGS.filter(([blocks]) => isWithin(address, blocks()))
+  return [...found.map(([, places, mask]) => at(places, mask)), ...(isIsatap ? [at(LAST_FOUR)] : [])]
 }
 
 /** Which addresses may be dialled. */
@@ -120,11 +116,9 @@ export const guardOf = (egress: Egress = 'network') => {
     const address = ipaddr.parse(text)
     if (isWithin(address, allowed)) return undefined
     const all = address instanceof ipaddr.IPv4 ? [address] : [address, ...embeddedIPv4(address)]
-    for (const each of all) {
-      const reason = isWithin(each, allowed) ? undefined : reasonAgainst(each, onlyPublic)
-      if (reason !== undefined) return `${text} ${reason}`
-    }
-    return undefined
+    const others = all.filter((each) => !isWithin(each, allowed))
+    const reason = others.map((each) => reasonAgainst(each, onlyPublic)).find((why) => why !== undefined)
+    return reason && `${text} ${reason}`
   }
 
   return {

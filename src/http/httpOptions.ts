@@ -140,13 +140,14 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefi
   // Not `URL.canParse`: in Node 20 it refuses accents when it is compiled, after some thousand calls.
   const parsed = valueOr(undefined, () => new URL(url))
   if (parsed === undefined) return ['is not a URL: it must look like https://receiver.example/hook']
-  const { username, password, hostname } = parsed
+  const { username, password, hostname, port } = parsed
   if (!/^https?:\/\/[^/?#]/i.test(url)) return ['must begin with http:// or https://']
   if (hostname.length > MAX_HOST) return [`must have a host of at most ${String(MAX_HOST)} characters`]
   const rules = decodeOptions(egressOption, egress)
   const reason = guardOf(isLeft(rules) ? 'network' : rules.right).host(hostname)
   return [
     username === '' && password === '' ? undefined : CREDENTIALS,
+    port === '0' ? 'must not have the port 0' : undefined,
     reason === undefined ? undefined : `points to an address that is not allowed: ${reason}`,
   ]
 }

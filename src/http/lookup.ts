@@ -1,18 +1,29 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
-import { codeOf, isError } from '../core/failure.ts'
+import { codeOf } from '../core/failure.ts'
 
-type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
-
-export type Lookup = (name: string, options: LookupAllOptions, done: Found) => void
+type Found = ReadonlyArray<LookupAddress>
+type OnFound = (error: NodeJS.ErrnoException | null, found: Found) => void
+type SystemLookup = (name: string, options: LookupAllOptions) => Promise<Found>
+export type Lookup = (name: string, options: LookupAllOptions, done: OnFound) => void
 
 const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
-/** Whether name servers may differ from the system: for a name without a dot, or of the hosts file. */
-const isLocalName = async (name: string, hostsFile: string): Promise<boolean> => {
-  if (!name.includes('.')) return true
+/**
+ * The names to ask name servers for; none if they may differ from the system: for a name without a dot, or of
+ * the hosts file. One of fewer dots than `ndots` is first looked for in the domains of `search`, as by the
+ * system: in a cluster `api.dev` is a service, and the public `api.dev` is a stranger.
+ */
+const namesToAsk = async (name: string, hosts: string, search: string): Promise<ReadonlyArray<string>> => {
+  if (!name.includes('.')) return []
   const { readFile } = process.getBuiltinModule('node:fs/promises')
-  const hosts = await readFile(hostsFile, 'latin1').catch(() => '')
-  return hosts.toLowerCase().split(/\s+/).includes(name.toLowerCase())
+  const texts = [hosts, search].map((file) => readFile(file, 'latin1').catch(() => ''))
+  const [known = '', text = ''] = await Promise.all(texts)
+  if (known.toLowerCase().split(/\s+/).includes(name.toLowerCase())) return []
+  const ndots = Number(/^options[ \t].*\bndots:(\d+)/m.exec(text)?.[1] ?? 1)
+  if (name.endsWith('.') || name.split('.').length > ndots) return [name]
+  const last = text.match(/^(search|domain)[ \t].*\S/gm)?.at(-1) ?? ''
+  const [, ...domains] = last.split(/\s+/)
+  return [...domains.map((domain) => `${name}.${domain}`), name]
 }
 
 /** Two seconds in all for one name server, so that the rest of an attempt is left for the system. */
@@ -22,16 +33,21 @@ const TIMEOUTS = { timeout: 500, tries: 2 }
 const isSilent = (answer: PromiseSettledResult<unknown>): boolean =>
   answer.status === 'rejected' && /^E(TIMEOUT|SERVFAIL)$/.test(codeOf(answer.reason))
 
-/** The answer of the name servers, by c-ares, which needs no thread. */
-const askNameServers = async (name: string): Promise<ReadonlyArray<LookupAddress> | 'silent'> => {
-  // Made for each look-up: the name servers of the machine may change.
-  const { Resolver } = process.getBuiltinModule('node:dns/promises')
-  const resolver = new Resolver(TIMEOUTS)
-  const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  const found = answers.flatMap((answer, v6) =>
-    answer.status === 'rejected' ? [] : answer.value.map((address) => ({ address, family: v6 ? 6 : 4 })),
-  )
-  return found.length === 0 && answers.some(isSilent) ? 'silent' : found
+/** The answer of the name servers, by c-ares, which needs no thread, for the first name that they know. */
+const askNameServers = async (names: ReadonlyArray<string>) => {
+  for (const name of names) {
+    // Made for each look-up: the name servers of the machine may change.
+    const { Resolver } = process.getBuiltinModule('node:dns/promises')
+    const resolver = new Resolver(TIMEOUTS)
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const found = answers.flatMap((answer, v6) =>
+      answer.status === 'rejected' ? [] : answer.value.map((address) => ({ address, family: v6 ? 6 : 4 })),
+    )
+    if (found.length > 0) return found
+    // The next name may be another host: the system decides.
+    if (answers.some(isSilent)) return 'silent'
+  }
+  return []
 }
 
 /**
@@ -39,36 +55,26 @@ const askNameServers = async (name: string): Promise<ReadonlyArray<LookupAddress
  * libuv's two threads for them until it ends: names of silent servers have one. Look-ups of one name at the
  * same time are one.
  */
-export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
-  const callers = new Map<string, ReadonlyArray<Found>>()
+export const makeLookup = (system: SystemLookup, hosts: string, search: string): Lookup => {
+  const running = new Map<string, Promise<Found>>()
   /** Whether the system is asked for a name of silent servers. */
   let isWaiting = false
+  const ask = async (name: string, options: LookupAllOptions): Promise<Found> => {
+    const found = await askNameServers(await namesToAsk(name, hosts, search))
+    if (found !== 'silent') return found.length > 0 ? found : system(name, options)
+    if (isWaiting) throw Object.assign(new Error('silent name servers'), { code: 'EAI_AGAIN' })
+    isWaiting = true
+    return system(name, options).finally(() => (isWaiting = false))
+  }
   return (name, options, done) => {
-    const others = callers.get(name)
-    callers.set(name, [...(others ?? []), done])
-    if (others !== undefined) return
-    const answer: Found = (error, found) => {
-      const all = callers.get(name) ?? []
-      callers.delete(name)
-      for (const each of all) each(error, found)
-    }
-    const ask = async (): Promise<void> => {
-      const found = (await isLocalName(name, hostsFile)) ? [] : await askNameServers(name)
-      if (found !== 'silent' && found.length > 0) answer(null, found)
-      else if (found !== 'silent') system(name, options, answer)
-      else if (isWaiting) answer(Object.assign(new Error('silent name servers'), { code: 'EAI_AGAIN' }), [])
-      else {
-        isWaiting = true
-        system(name, options, (...given) => {
-          isWaiting = false
-          answer(...given)
-        })
-      }
-    }
-    // Without an answer all later look-ups of the name would wait for this one.
-    ask().catch((error: unknown) => answer(isError(error) ? error : new Error(String(error)), []))
+    const found = running.get(name) ?? ask(name, options).finally(() => running.delete(name))
+    running.set(name, found)
+    // Name servers and system reject with such.
+    const failed = (error: unknown): void => done(error as NodeJS.ErrnoException, [])
+    found.then((all) => done(null, all), failed)
   }
 }
 
 /** Of the whole process. Node's modules of the network are loaded when they are needed: that takes 5 ms. */
-export const lookup = makeLookup((...all) => process.getBuiltinModule('node:dns').lookup(...all), HOSTS_FILE)
+const ofSystem: SystemLookup = (...all) => process.getBuiltinModule('node:dns/promises').lookup(...all)
+export const lookup = makeLookup(ofSystem, HOSTS_FILE, '/etc/resolv.conf')

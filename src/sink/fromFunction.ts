@@ -121,13 +121,11 @@ class Context implements HandlerContext {
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    return this.#controller.signal
+    return (this.#controller ??= new AbortController()).signal
   }
 
   abort(): void {
-    this.#controller ??= new AbortController()
-    this.#controller.abort()
+    ;(this.#controller ??= new AbortController()).abort()
   }
 }
 

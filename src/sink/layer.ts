@@ -135,9 +135,7 @@ const holding =
     } catch (defect) {
       delivery.error(defect)
     }
-    return () => {
-      delivery.close()
-    }
+    return () => void delivery.close()
   }
 
 /**

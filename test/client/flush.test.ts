@@ -123,3 +123,12 @@ it('a store whose close never answers delays the end of a client by the time of 
   expect(await closing).toMatchObject({ abandoned: [] })
   expect([defects(), clock.pending()]).toEqual([['the close of the outbox'], 0])
 })
+
+it('sends no half of a batch that is refused in the last 500 ms of a close (DE15)', async () => {
+  const refusal = { verdict: left(refused('status', { status: 400 })), after: 300 }
+  const { client, clock, requests } = open({ size: 2 }, () => refusal)
+  for (const id of ['a', 'b']) client.track(event(id))
+  await turn()
+  const { abandoned, totals } = await clock.run(client.close({ timeout: 700 }))
+  expect([requests(), abandoned.length, totals.waiting]).toEqual([['0 a,b'], 2, 0])
+})

@@ -1,6 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { closed } from '../../src/core/refusal.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
 import type { Destination } from '../../src/destination/destination.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { secretFrom, verifyRaw } from '../../src/signing/index.ts'
@@ -30,6 +31,20 @@ describe('update', () => {
     expect(Object.keys(urls)).toEqual([after.url])
     await until(() => before.connections() === 0)
     expect(after.connections()).toBe(1)
+  })
+
+  it.each(['before', 'after', 'none'] as const)('what waits in a layer goes by the new: %s', async (to) => {
+    const urls = { before: await receive([status(200, 60)]), after: await receive() }
+    const settings = (secret: string, url = urls.before.url) => ({ webhooks: [{ url, secret }] })
+    const { destination, defects } = open(settings('old'), { layer: withConcurrency({ concurrency: 1 }) })
+    for (const n of [1, 2]) await destination.send(track(n))
+    await urls.before.arrived(1)
+    if (to === 'none') await destination.close({ timeout: 0 })
+    else destination.update(settings('new', urls[to].url))
+    await destination.idle()
+    const received = [...urls.before.received, ...urls.after.received]
+    const isNew = [...received.map((each) => isSignedBy('new', each)), ...defects]
+    expect(isNew).toEqual(to === 'none' ? [false] : [false, true])
   })
 
   it('changes secret and headers of the same URL, and keeps the connection of a URL that stays', async () => {

@@ -27,7 +27,7 @@ describe('the URL of a receiver (DE11)', () => {
 
   it.each([
     ...['', 7, undefined, new URL('https://a.example/'), 'receiver.example', '/hook', 'http://', 'https:///'],
-    ...['http://a.example:99999/', 'http:///hook', 'https:/a.example', 'http:a.example/hook'],
+    ...['http://a.example:99999/', 'http:///hook', 'https:/a.example', 'http:a.example/hook', 'http://a:0/'],
     // Another scheme (S12).
     ...['ftp://a.example/', 'file:///etc/passwd', 'javascript:alert(1)', 'ws://a.example/'],
     // Credentials (S13).

@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, expect, it, vi } from 'vitest'
 import { makeLookup } from '../../src/http/lookup.ts'
 import { newFolder } from '../support/folder.ts'
@@ -11,21 +12,22 @@ afterEach(() => void vi.restoreAllMocks())
 const failed = (code: string): Error => Object.assign(new Error('no'), { code })
 
 /** Name servers that answer for IPv4 and for IPv6, and a system that finds 10.0.0.1. */
-const world = (four: (name: string) => Promise<string[]>, six = four, hasHosts = true) => {
+const world = (four: (name: string) => Promise<string[]>, six = four, hasHosts = true, search = '') => {
   vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(four)
   vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(six)
   const asked: string[] = []
-  const hosts = join(newFolder(), 'hosts')
+  const [hosts, resolv] = ['hosts', 'resolv.conf'].map((name) => join(newFolder(), name)) as [string, string]
   if (hasHosts) writeFileSync(hosts, '127.0.0.1 localhost\n10.0.0.1\tIn-Hosts.example other.example # note\n')
-  const lookup = makeLookup((name, _options, done) => {
+  writeFileSync(resolv, search)
+  const system = async (name: string) => {
     asked.push(name)
-    if (!name.startsWith('silent')) done(null, [{ address: '10.0.0.1', family: 4 }])
-  }, hosts)
+    return name.startsWith('silent') ? new Promise<never>(() => {}) : [{ address: '10.0.0.1', family: 4 }]
+  }
+  const lookup = makeLookup(system, hosts, resolv)
   const find = (name: string): Promise<string> =>
-    new Promise((resolve) =>
-      lookup(name, { all: true }, (error, found) =>
-        resolve(error?.code ?? found.map(({ address, family }) => `${address}/${String(family)}`).join()),
-      ),
+    promisify(lookup)(name, { all: true }).then(
+      (found) => found.map(({ address, family }) => `${address}/${String(family)}`).join(),
+      (error: unknown) => (error as { code: string }).code,
     )
   return { asked, find }
 }
@@ -52,6 +54,22 @@ it.each([
 it.each(['hook', 'in-hosts.example', 'OTHER.example'])('asks the system alone for %s', async (name) =>
   expect(await world(yes).find(name)).toBe('10.0.0.1/4'),
 )
+
+const pod = '# a pod\nsearch old\noptions edns0 ndots:5\nsearch silent.local dev.svc.local  svc.local \n'
+it.each([
+  ['api.dev', pod.replace('silent.local ', ''), '10.9.0.1/4 api.dev.dev.svc.local api.dev.svc.local'],
+  ['api.dev', pod, '10.0.0.1/4 api.dev.silent.local'],
+  ['api.dev', 'search svc.local\n', '8.8.8.8/4 api.dev'],
+  ['api.dev.', pod, '8.8.8.8/4 api.dev.'],
+])('looks for %s in the domains of the system: %j', async (name, search, expected) => {
+  const asked: string[] = []
+  const four = (each: string) => {
+    asked.push(each)
+    if (each === 'api.dev.svc.local') return Promise.resolve(['10.9.0.1'])
+    return each.endsWith('.local') ? no(each.includes('silent') ? 'ETIMEOUT' : 'ENOTFOUND')() : yes()
+  }
+  expect([await world(four, no('ENODATA'), true, search).find(name), ...asked].join(' ')).toBe(expected)
+})
 
 it('five silent name servers delay no other name, and occupy one thread (H4)', async () => {
   const answering = (code: string) => (name: string) =>

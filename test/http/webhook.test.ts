@@ -9,15 +9,15 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { from, of, type Observable } from 'rxjs'
-import { withCircuitBreaker, type Payload } from '../../src/index.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
-import { batch, deliver, failover, lift, onlyAttempt, sign } from '../../src/index.ts'
+import { batch, deliver, failover, lift, onlyAttempt, sign, withCircuitBreaker } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { newShared, SHARED } from '../../src/sink/sink.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { testCertificates, virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
 import type { Receiver, TestCertificate, VirtualClock } from '../../src/testing/index.ts'
+import type { Payload } from '../../src/event/payload.ts'
 import type { TlsMisbehaviour } from '../../src/testing/faults.ts'
 import { deliverOnce, hear, payloadOf, type Seen } from '../sink/deliverOnce.ts'
 import { all } from '../support/check.ts'
@@ -53,9 +53,7 @@ describe('the request of a webhook', () => {
     expect(String(request?.body)).toBe(event.text)
     expect(request?.headers).toEqual({
       host: new URL(receiver.url).host,
-      connection: 'keep-alive',
-      'content-type': 'application/json',
-      'user-agent': 'headrace/1.0',
+      ...{ connection: 'keep-alive', 'content-type': 'application/json', 'user-agent': 'headrace/1.0' },
       'content-length': String(event.byteLength),
     })
   })
@@ -138,12 +136,9 @@ describe('the request of a webhook', () => {
     }
     const again = await signedOf(of(right({ ...one, text: '{"a":3}' })).pipe(sign('s')))
     expect((await deliverOnce(sink, again)).verdicts).toMatchObject(delivered)
-    const changed = [
-      { ...one, text: '{"a":2}' },
-      { ...many, members: [second, first] },
-      { ...many, members: [first] },
-      { ...many, frame: { prefix: '[ ', suffix: ']' } },
-    ]
+    const framed = { ...many, frame: { prefix: '[ ', suffix: ']' } }
+    const others = [[second, first], [first]].map((members) => ({ ...many, members }))
+    const changed = [{ ...one, text: '{"a":2}' }, ...others, framed]
     const verdicts = [{ left: { _tag: 'Refused', reason: 'changedAfterSign' } }]
     for (const payload of changed) expect((await deliverOnce(sink, payload)).verdicts).toMatchObject(verdicts)
     expect(receiver.received.length).toBe(kept.length + 1)
@@ -182,16 +177,12 @@ describe('the request of a webhook', () => {
     const receiver = await receive()
     const standardSecret = `whsec_${'A'.repeat(32)}`
     const sink = sinkTo({ url: receiver.url, messageIdHeader: 'X-Message-Id', standardSecret })
-    for (const id of ['a.b/c_1', 'ü \r\nX-Evil: 1', 'half \ud83d', 'half \ud83e', 'a b', 'a%20b'])
+    for (const id of ['a.b/c_1', 'ü \r\nX-Evil: 1', 'a b', 'a%20b', 'half \ud83d', 'half \ud83e'])
       await deliverOnce(sink, payloadOf('{}', { id }))
     expect(sentTo(receiver, 'x-message-id')).toEqual([
-      'a.b/c_1',
-      '%C3%BC%20%0D%0AX-Evil%3A%201',
+      ...['a.b/c_1', '%C3%BC%20%0D%0AX-Evil%3A%201', 'a%20b', 'a%2520b'],
       // H9: two ids never have one value.
-      'half%20%ud83d',
-      'half%20%ud83e',
-      'a%20b',
-      'a%2520b',
+      ...['half%20%ud83d', 'half%20%ud83e'],
     ])
     expect(receiver.received[1]?.headers).not.toHaveProperty('x-evil')
   })

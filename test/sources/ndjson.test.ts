@@ -23,12 +23,8 @@ const said = async (...chunks: ReadonlyArray<Chunk>): Promise<ReadonlyArray<unkn
 it('names the fault and its place', async () => {
   const lines = '{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n'
   expect(await said(lines, Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100))).toEqual([
-    { a: 1 },
-    'line 2: not JSON at character 6',
-    'line 4: not JSON at character 4',
-    true,
-    'line 6: not UTF-8: save the file in that encoding',
-    'line 7: longer than 100 bytes',
+    ...[{ a: 1 }, 'line 2: not JSON at character 6', 'line 4: not JSON at character 4', true],
+    ...['line 6: not UTF-8: save the file in that encoding', 'line 7: longer than 100 bytes'],
   ])
 })
 

@@ -77,10 +77,8 @@ describe('a loopback receiver', () => {
 
   it('plays faults that break the connection, and redirects', async () => {
     const { url } = await open([
-      { do: 'reset' },
-      { do: 'hangUp' },
-      { do: 'truncate', code: 200, at: 7 },
-      { do: 'truncate', code: 200, at: 99_999 },
+      ...[{ do: 'reset' } as const, { do: 'hangUp' } as const],
+      ...[7, 99_999].map((at) => ({ do: 'truncate', code: 200, at }) as const),
       { do: 'redirect', to: 'self' },
       { do: 'redirect', to: 'other', code: 302 },
     ])
