@@ -94,7 +94,7 @@ const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
   [/^client\/processExit\.ts$/, 'needs processes: test/process/clientExit.test.ts'],
   [/^sources\/waitForRoom\.ts$/, 'test/laws/waiting.laws.ts'],
   [/^sources\/watchdog\.ts$/, 'pull.test.ts, acknowledged.test.ts'],
-  [/^testing\/(brokenReceivers\.ts$|laws\/)/, 'test/mutants/published.mutants.ts, checkReceiver.test.ts'],
+  [/^testing\/laws\//, 'test/mutants/published.mutants.ts'],
 ]
 
 interface Import {

@@ -1,6 +1,5 @@
 /** Reads events from a file or stdin. A later run can go on behind the last line of a file. */
-import { accessSync, constants, createReadStream, fstatSync, open, statSync } from 'node:fs'
-import type { BigIntStats } from 'node:fs'
+import { accessSync, constants, createReadStream, fstatSync, open, statSync, type BigIntStats } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { dirname } from 'node:path'

@@ -166,9 +166,8 @@ const runRelay = <L, P, D>(
       if (use.closed || state === 'open' || enqueuing > 0) return
       if (state === 'ended') {
         if (leavingOf(outbox) > 0) return
-        const hasWork = (): boolean => work.hasWorkBefore(Infinity) || work.running() > 0
-        if (hasWork() && isOver()) work.stopStarting()
-        if (hasWork()) return
+        if (work.hasWorkBefore(Infinity) && isOver()) work.stopStarting()
+        if (work.hasWorkBefore(Infinity) || work.running() > 0) return
         const lost = isAfterAnother ? 0 : work.lost()
         if (lost > 0) {
           const why = 'left the outbox without an outcome: it lost them, or could not read them'
@@ -237,10 +236,7 @@ const runRelay = <L, P, D>(
     subscriber.add(stop)
     // After `stop`, which does nothing once the stream has ended.
     subscriber.add(use)
-    options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({
-      next: stop,
-      error: defectIn('stop'),
-    })
+    options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({ next: stop, error: defectIn('stop') })
     // `stop` may have a value at once: then the source is not subscribed.
     if (isStopped()) return
     const eithers = source.pipe(tap((each) => assertEither('deliver', each)))

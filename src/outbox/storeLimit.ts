@@ -73,16 +73,15 @@ export const endOfAll = (
   changed: () => void,
   failed: (error: unknown) => void,
 ) => {
-  let isAsked = outbox.allEnded === undefined
+  let asked: Promise<void> | undefined
   let isOver = false
-  const ask = async (): Promise<void> => {
-    isAsked = true
-    await outbox.allEnded?.()
+  const ended = (): void => {
     isOver = true
     changed()
   }
   return (): boolean => {
-    if (!isAsked && mayAsk()) ask().catch(failed)
+    if (outbox.allEnded && mayAsk())
+      asked ??= Promise.resolve().then(outbox.allEnded.bind(outbox)).then(ended, failed)
     return isOver
   }
 }

@@ -5,7 +5,9 @@ import { checkOptions, decodeOptions, option, strict, wholeNumber, withDefault }
 import { headersOption, secretOption, urlOption, type RequestOptions } from '../http/httpOptions.ts'
 import { failureOf } from '../http/networkError.ts'
 import { secureContextOf, tlsOption } from '../http/tls.ts'
-import type { Secret } from '../signing/secret.ts'
+import { signerOf, type Secret } from '../signing/secret.ts'
+import type { Misbehaviour } from './faults.ts'
+import type { Received } from './loopbackReceiver.ts'
 import { receiverVectors, type ReceiverVector } from './receiverVectors.ts'
 
 /** How a receiver is checked. */
@@ -157,3 +159,33 @@ export const checkReceiver = async (
   const kept = results.every(({ passed, vector }) => passed || vector.level !== 'must')
   return { url: url.origin + url.pathname, kept, results, text }
 }
+
+/** A receiver with one fault. */
+export interface BrokenReceiver {
+  /** The id of the vector of `checkReceiver` that finds the fault. */
+  readonly vector: string
+  /** How it answers, as a script of `loopbackReceiver`. Each call makes a new one, which has seen nothing. */
+  readonly script: (secret: Secret | string) => (received: Received) => Misbehaviour
+}
+
+/** `judge`: the status of the answer to a signature, beside the right one. */
+const brokenReceiver = (
+  vector: string,
+  judge: (signature: string, right: string) => number,
+): BrokenReceiver => ({
+  vector,
+  script: (secret) => (received) => {
+    const signature = String(received.headers['x-signature'] ?? '')
+    return { do: 'status', code: judge(signature, signerOf(secret)(String(received.body))) }
+  },
+})
+
+/** Receivers with one fault each, by name, to test a check: `loopbackReceiver(script(secret))`. */
+export const brokenReceivers = {
+  'accepts requests without a signature': brokenReceiver('signature/missing', (signature, right) =>
+    ['', right].includes(signature) ? 200 : 401,
+  ),
+  'answers 500 to a wrong signature': brokenReceiver('signature/wrong-key', (signature, right) =>
+    signature === right ? 200 : 500,
+  ),
+} satisfies Readonly<Record<string, BrokenReceiver>>

@@ -4,10 +4,9 @@
  *
  * @module
  */
-export { brokenReceivers, type BrokenReceiver } from './brokenReceivers.ts'
 export { testCertificates, type TestCertificate, type TestCertificates } from './certificate.ts'
-export { checkReceiver } from './checkReceiver.ts'
-export type { CheckReceiverOptions, ReceiverReport, VectorResult } from './checkReceiver.ts'
+export { brokenReceivers, checkReceiver, type CheckReceiverOptions } from './checkReceiver.ts'
+export type { BrokenReceiver, ReceiverReport, VectorResult } from './checkReceiver.ts'
 export { scriptedDisk, type DiskMisbehaviour, type ScriptedDisk, type ScriptedDiskOptions } from './disk.ts'
 export { healthy, type Misbehaviour, type FaultScript } from './faults.ts'
 export { loopbackReceiver, type Received, type Receiver, type ReceiverOptions } from './loopbackReceiver.ts'

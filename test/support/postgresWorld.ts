@@ -48,7 +48,7 @@ export const untilAnswered = <A>(outbox: Outbox<A>): Outbox<A> => {
     }
   // An enqueue that is repeated would come behind those that were called with it.
   let turn: Promise<unknown> = Promise.resolve()
-  const { enqueue, lease, ack, nack, addDeadLetter, dead, opened, close } = outbox
+  const { enqueue, lease, ack, nack, addDeadLetter, takeRemaining, dead, opened, close } = outbox
   return {
     ...outbox,
     ...(opened && { opened: again(opened) }),
@@ -61,6 +61,7 @@ export const untilAnswered = <A>(outbox: Outbox<A>): Outbox<A> => {
     lease: again(lease),
     ack: again(ack),
     nack: again(nack),
+    takeRemaining: again(takeRemaining),
     dead: { ...dead, list: again(dead.list), redrive: again(dead.redrive), purge: again(dead.purge) },
     close: (options) => close(options).catch(brokenOnly),
   }

@@ -9,19 +9,17 @@ const MAX_LEASED_AHEAD = 1_000
 
 /** Runs tasks one after the other. */
 const lane = () => {
-  let last: Promise<unknown> | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  let open = 0
   return {
     run: <T>(task: () => Promise<T>): Promise<T> => {
-      const mine = (last ?? Promise.resolve()).then(constVoid, constVoid).then(task)
-      const ended = (): void => {
-        if (last === mine) last = undefined
-      }
-      mine.then(ended, ended)
-      last = mine
+      open++
+      const mine = last.then(task).finally(() => open--)
+      last = mine.catch(constVoid)
       return mine
     },
-    isBusy: (): boolean => last !== undefined,
-    idle: async () => last?.then(constVoid, constVoid),
+    isBusy: (): boolean => open > 0,
+    idle: (): Promise<void> => last.then(constVoid),
   }
 }
 
@@ -200,17 +198,19 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     look,
     /** Runs a task beside no lease. */
     alone: fetches.run,
-    renew: () => ids.run(renew),
+    renew: async () => {
+      if (isUnsure) await prepare()
+      return ids.run(renew)
+    },
     /** The relay asks for no more: entries that it has not asked for become free, for all processes. */
-    freeReady: (freed: () => void): Promise<never[]> =>
+    freeReady: (): Promise<never[]> =>
       fetches.run(async () => {
         wanted = 0
         const unasked = ready.drain()
-        if (isEnded || unasked.length === 0) return []
         for (const { id } of unasked) leased.delete(id)
-        isUnsure = true
+        isUnsure ||= unasked.length > 0
+        if (isEnded || !isUnsure) return []
         await prepare()
-        freed()
         return []
       }),
     end: (): Promise<void> => {

@@ -386,7 +386,7 @@ const postgresOutbox = <A>(
       add(0, 0, 1)
       await evict()
     },
-    takeRemaining: () => leases.freeReady(bell.ring),
+    takeRemaining: leases.freeReady,
     nextDue: leases.nextDue,
     watch: (call) => {
       lookAgain = call
