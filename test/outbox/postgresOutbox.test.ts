@@ -508,6 +508,28 @@ describe('PostgreSQL', async () => {
     client.release()
   })
 
+  test('a lease and an ack read few pages, whatever was planned before and the statistics say', async () => {
+    const [own, client] = [newSchema(), await pool.connect()]
+    await migrate(pool, { schema: own })
+    const run = (sql: string) => client.query<Row>(sql.replaceAll('headrace.', `${own}.`))
+    const pages = async (call: string): Promise<number> => {
+      const { rows } = await run(`explain (analyze, buffers, format json) select from headrace.${call}`)
+      return Number(/"Shared Hit Blocks":(\d+)/.exec(JSON.stringify(rows))?.[1])
+    }
+    const ackOf = (ids: string) => pages(`ack('q', '{1}', 1, ${ids}, true, null)`)
+    const add = `insert into headrace.item (queue, size, item, key) select 'q', 1, repeat('x', 100)`
+    await run(`${add}, null from generate_series(1, 10000)`)
+    await ackOf(`'{1}'`)
+    await run(`${add}, 'k' from generate_series(1, 10000)`)
+    const many = await ackOf('array(select generate_series(15000, 15049))')
+    await run(`update headrace.item set worker = 1, key = 'last' where id = 20000`)
+    await run(`insert into headrace.worker (queue, expires) values ('p', 1)`)
+    await run('vacuum analyze headrace.item')
+    const [last, none] = [await ackOf(`'{20000}'`), await pages(`lease('p', 1, 1, 9, 9, 0, 0)`)]
+    client.release()
+    expect(Math.max(many, last, none)).toBeLessThan(500)
+  })
+
   test('a deadlock with another transaction is asked again', async () => {
     let deadlocks = 3
     const dead = failing((text, hasRun) => {

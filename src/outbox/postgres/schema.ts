@@ -45,8 +45,10 @@ export const schemaSql = (schema = 'headrace'): string => {
   const readCommitted = `if current_setting('transaction_isolation') not like 'read %' then
     raise exception 'items with a key need a transaction with READ COMMITTED';
   end if;`
+  // Ordered by all columns of its index: by the id alone, statistics made the planner walk all items by id.
   const giveTurns = `update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
-      select e.id from ${schema}.item e where e.queue = q and e.key = k order by e.id limit 1);`
+      select e.id from ${schema}.item e
+      where e.queue = q and e.key <= k and (e.key, e.id) > (k, 0) order by e.key, e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
   const index = (name: string, on: string): string =>
     `do $$ begin if pg_catalog.to_regclass('${schema}.${name}') is null then
@@ -117,6 +119,7 @@ end $$;
 
 -- Leases retries that are due, then new items. The last row has the id -1 and the due time of the next retry.
 -- No row: the worker is gone. The bounds "from" skip index entries of rows that were leased before.
+-- A condition due = 0 with the order by id made the planner walk the items of all queues by id.
 create or replace function ${schema}.lease(
   q text, me bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
 returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} as $$
@@ -131,8 +134,8 @@ begin
     order by i.due, i.id limit retries for update skip locked),
   new as materialized (
     select i.ctid as place from ${schema}.item i
-    where i.queue = q and i.worker is null and i.turn and i.due = 0 and i.id > id_from
-    order by i.id limit news for update skip locked),
+    where i.queue = q and i.worker is null and i.turn and i.due <= 0 and (i.due, i.id) > (0, id_from)
+    order by i.due, i.id limit news for update skip locked),
   taken as (
     update ${schema}.item i set worker = me
     where i.ctid = any(array(select place from old union all select place from new))
@@ -154,8 +157,9 @@ declare keys text[]; held text[]; usual text := current_setting('lock_timeout');
 begin
   if keyed then
     ${readCommitted}
-    select array_agg(distinct i.key) into keys from ${schema}.item i
-    where i.id = any(ids) and i.key is not null;
+    -- A condition on the key would allow the index of keys, in which each id is looked for among all.
+    select array_agg(distinct i.key) filter (where i.key is not null) into keys from ${schema}.item i
+    where i.id = any(ids);
     begin
       perform set_config('lock_timeout', '1s', true);
       ${lockKeys}
