@@ -295,10 +295,13 @@ describe('PostgreSQL', async () => {
   test('a record that cannot be read ends as a dead letter, which is told', async () => {
     const told: CorruptRecord[] = []
     const codec = { ...textCodec, fromText: (text: string) => (text === 'bad' ? text.repeat(-1) : text) }
-    const outbox = await open({ queue: 'corrupt' }, { codec, onCorrupt: (record) => void told.push(record) })
+    const [clock, onCorrupt] = [virtualClock(), (record: CorruptRecord) => void told.push(record)]
+    let failures = 2
+    const cut = failing((text, hasRun) => !hasRun && text.includes('.ack(') && failures-- > 0)
+    const outbox = await open({ pool: cut, queue: 'corrupt' }, { codec, clock, onCorrupt })
     await rows(`select headrace.enqueue('corrupt', null, '{bad,good}', '{3,4}', null)`)
     await eventually(async () => (await lease(outbox)).map(({ item }) => item)).toEqual(['good'])
-    await eventually(async () => told.length).toBe(1)
+    await eventually(() => clock.advance(1_000).then(() => told.length)).toBe(1)
     expect(await outbox.dead.list()).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])
     expect(await outbox.dead.redrive(() => true)).toEqual([])
   })

@@ -19,7 +19,7 @@ import { deadLettersOf, entryOf } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
 import { openQueue, schemaName } from './schema.ts'
-import { runIn, statementsOf, storedKey, type LeasedRow, type PostgresPool } from './statements.ts'
+import { runIn, statementsOf, storedKey, type PostgresPool } from './statements.ts'
 import { workerOf } from './worker.ts'
 
 export { migrate } from './schema.ts'
@@ -184,8 +184,7 @@ const postgresOutbox = <A>(
   const leases = leasingOf<A>(ask, queue, me, (row) => {
     arm() // It may have been idle: others stored the item.
     const entry = entryOf(codec, me, row)
-    // If it cannot be ended now, the next process finds it again.
-    if (entry === undefined) endCorrupt(row).catch(constVoid)
+    if (entry === undefined) results.endCorrupt(row.id, () => onCorrupt({ id: row.id, raw: row.item }))
     return entry
   })
   /** To find the oldest, PostgreSQL passes over all that are kept: lists of results do so once for many. */
@@ -199,8 +198,6 @@ const postgresOutbox = <A>(
     add(-count, -bytes, dead)
     if (dead > 0) await evict()
   })
-  const endCorrupt = ({ id, item }: LeasedRow): Promise<void> =>
-    results.remove([id], ['']).then(() => onCorrupt({ id, raw: item }))
 
   const look = (): void => {
     leases.look()
