@@ -343,7 +343,9 @@ const postgresOutbox = <A>(
         if (offers.length === 0) return []
         const length = offers.reduce((all, { text }) => all + text.length, 0)
         const until = systemClock.monotonic() + ANSWER_TIMEOUT
-        return await own(() => adds.ask({ offers, until }, offers.length, length))
+        const answers = await own(() => adds.ask({ offers, until }, offers.length, length))
+        if (answers.length > 0) return answers
+        throw new Error(`the server was not asked within ${String(ANSWER_TIMEOUT)} ms: not stored`)
       } catch (error) {
         // In the turn of the failure: the next list begins after it.
         hasGap = true
