@@ -215,6 +215,10 @@ describe('PostgreSQL', async () => {
     const mine = await lease(b)
     for (let n = 0; n < 10; n++) await clock.advance(10_000)
     expect([mine.length, await lease(a)]).toEqual([1, []])
+    // It looks each second, also while it has leased all that it knows of.
+    await rows(`select headrace.enqueue('of others', null, '{y}', '{1}', null)`)
+    await clock.advance(1_000)
+    expect((await lease(b)).map(({ item }) => item)).toEqual(['y'])
   })
 
   test.each([Number, BigInt])("a host's parser of large numbers (%o) changes nothing", async (parser) => {

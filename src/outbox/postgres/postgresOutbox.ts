@@ -232,8 +232,8 @@ const postgresOutbox = <A>(
   }
   const looked = (): void => {
     if (closing !== undefined) return
-    // There is nothing to find if all that waits is leased here.
-    if (waiting() === 0 || counts.waiting > leases.leased.size) look()
+    // There is nothing to find if all that waits is leased here, and LISTEN tells of the items of others.
+    if (waiting() === 0 || counts.waiting > leases.leased.size || !bell.isListening()) look()
     arm()
   }
   const arm = (): void => {
