@@ -657,8 +657,10 @@ describe('PostgreSQL', async () => {
       expect(await opening({ queue: 'used' }, { owner: 'b' })).toMatch(/^ConfigError: .* of a and not of b/)
     })
     test('options', () => {
-      const wrong = { pool: {}, queue: '', leaseTime: 1 } as unknown as PostgresOptions
-      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(/pool must .*queue must .*leaseTime must/)
+      const wrong = { pool: {}, queue: '', leaseTime: 1, linger: 501 } as unknown as PostgresOptions
+      expect(() => postgres(wrong)({ codec: textCodec })).toThrow(
+        /pool must .*queue must .*leaseTime must .*linger must/,
+      )
     })
   })
 

@@ -44,7 +44,7 @@ export interface PostgresOptions {
   readonly maxBytes?: number
   /** Dead letters that are kept, up to 1 % more between counts; the oldest make room. Default 100,000. */
   readonly keepDead?: number
-  /** Milliseconds that results wait for others, so that one statement stores them. 0 to 60,000, default 5. */
+  /** Milliseconds that results wait for others, so that one statement stores them. 0 to 500, default 5. */
   readonly linger?: number
   /** Hear of new items at once, by LISTEN. Default true; false behind a pooler of transactions. */
   readonly listen?: boolean
@@ -71,7 +71,7 @@ const postgresOptions = option.strict({
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
   keepDead: withDefault(wholeNumber('items', 0), 100_000),
-  linger: withDefault(wholeNumber('milliseconds', 0, 60_000), 5),
+  linger: withDefault(wholeNumber('milliseconds', 0, 500), 5),
   listen: withDefault(option.flag, true),
   prepare: withDefault(option.flag, true),
   notify: withDefault(option.flag, false),
