@@ -35,6 +35,9 @@ const STEADY_PLAN = `language plpgsql ${OWN_NAMES} set enable_seqscan = off set 
   set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off`
 
+/** Ends before the sender gives up: an ended connection would leave a backend that waits on. */
+const IN_TIME = "set lock_timeout = '25s'"
+
 /** The statements that make or upgrade the schema, for a role that may. Run them again at each upgrade. */
 export const schemaSql = (schema = 'headrace'): string => {
   checkOptions('schema', strict({ schema: schemaName }), { schema })
@@ -89,6 +92,7 @@ returns table (id bigint, worker bigint) ${STEADY_PLAN} as $$
 declare alive bigint;
 begin
   if me is not null then
+    perform set_config('lock_timeout', '25s', true);
     -- The lock keeps another worker from ending the leases of this one meanwhile.
     select w.id into alive from ${schema}.worker w where w.id = me for key share;
   end if;
@@ -104,10 +108,6 @@ begin
     return;
   end if;
   ${readCommitted}
-  if me is not null then
-    -- Ends before the sender gives up: an ended connection would leave a backend that waits on.
-    perform set_config('lock_timeout', '25s', true);
-  end if;
   ${lockKeys}
   return query insert into ${schema}.item (queue, worker, turn, key, size, item)
     select q, case when first.turn then alive end, first.turn, first.key, first.size, first.item from (
@@ -122,7 +122,7 @@ end $$;
 -- A condition due = 0 with the order by id made the planner walk the items of all queues by id.
 create or replace function ${schema}.lease(
   q text, me bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
-returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} as $$
+returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 begin
   perform from ${schema}.worker w where w.id = me for key share;
@@ -151,7 +151,7 @@ end $$;
 -- with the worker -1 says that a turn is to be given, and "renew" gives it: no other key waits.
 create or replace function ${schema}.ack(
   q text, mine bigint[], at bigint, ids bigint[], keyed boolean, abouts text[])
-returns table (gone int, size float8, dead int) ${STEADY_PLAN} as $$
+returns table (gone int, size float8, dead int) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 declare keys text[]; held text[]; usual text := current_setting('lock_timeout');
 begin
@@ -190,7 +190,7 @@ end $$;
 
 -- Puts leased items back until they are due.
 create or replace function ${schema}.nack(mine bigint[], ids bigint[], dues bigint[], abouts text[])
-returns void ${STEADY_PLAN} as $$
+returns void ${STEADY_PLAN} ${IN_TIME} as $$
 begin
   update ${schema}.item i set due = k.due, about = k.about, worker = null
   from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
@@ -199,7 +199,7 @@ end $$;
 -- Renews a worker, ends the leases of those whose time is over, and gives turns. Answers whether it is alive,
 -- how many workers are gone and turns given, and the server's time.
 create or replace function ${schema}.renew(q text, me bigint, at bigint, lease_time bigint)
-returns table (alive boolean, gone int, now bigint) ${STEADY_PLAN} as $$
+returns table (alive boolean, gone int, now bigint) ${STEADY_PLAN} ${IN_TIME} as $$
 declare ended bigint[]; keys text[];
 begin
   update ${schema}.worker set expires = at + lease_time where id = me;
@@ -226,7 +226,7 @@ end $$;
 
 -- Ends a worker under all its ids. The items in "kept" go to a new one, the others are free.
 create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
-returns void language plpgsql ${OWN_NAMES} as $$
+returns void language plpgsql ${OWN_NAMES} ${IN_TIME} as $$
 begin
   -- A statement that leases for an old id has ended then, or finds no worker.
   perform from ${schema}.worker w where w.id = any(mine) for update;
@@ -237,7 +237,7 @@ end $$;
 
 -- Moves dead letters back, as new items. Answers their ids.
 create or replace function ${schema}.redrive(q text, ids bigint[])
-returns table (id bigint) ${STEADY_PLAN} as $$
+returns table (id bigint) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 declare moved record;
 begin
