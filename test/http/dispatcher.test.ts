@@ -42,10 +42,7 @@ describe('a dispatcher of the host', () => {
   it('carries the requests, with their headers and bodies', async () => {
     const agent = mocked()
     const seen: unknown[] = []
-    next(agent).reply((request) => {
-      seen.push(request.headers, request.body)
-      return { statusCode: 202 }
-    })
+    next(agent).reply((request) => (seen.push(request.headers, request.body), { statusCode: 202 }))
     const { verdicts } = await deliverOnce(hookOver(agent, { secret: 's' }), payload)
     expect(verdicts).toEqual([right({ sink: `${ORIGIN}/hook`, status: 202 })])
     expect(JSON.stringify(seen)).toContain('X-Signature')

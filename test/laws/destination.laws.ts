@@ -90,10 +90,7 @@ const play = async (open: OpenDestination, world: World) => {
     return sink
   })
   let keysAsked = 0
-  const orderBy = ({ userId = '' }: Event): string => {
-    keysAsked++
-    return userId
-  }
+  const orderBy = ({ userId = '' }: Event): string => (keysAsked++, userId)
   const options = { ...limits, clock, random: seededRandom(seed), logger: false as const }
   const destination = open(sinks, isOrdered ? { ...options, orderBy } : options)
   destination.outcomes$.subscribe((outcome) => {

@@ -60,12 +60,9 @@ it('TP9: a store of 1 ms serves 1,000 callers with 0.05 calls an event and 10,00
 it('a client asks its outbox with one list for a turn, for each batch one lease at most and one list of acks', async () => {
   const calls = { enqueue: 0, lease: 0, ack: 0, nack: 0 }
   const inner = memoryOutbox<Message>()
-  const counting = <T extends unknown[], R>(name: keyof typeof calls, call: (...given: T) => R) => {
-    return (...given: T): R => {
-      calls[name]++
-      return call(...given)
-    }
-  }
+  const counting =
+    <T extends unknown[], R>(name: keyof typeof calls, call: (...given: T) => R) =>
+    (...given: T): R => (calls[name]++, call(...given))
   const { client, clock } = open({
     outbox: {
       ...inner,

@@ -24,10 +24,7 @@ const noting = (more: object = {}) => {
   const factory = <A>(of: OutboxFactoryOptions<A>): Outbox<A> => {
     calls.push(of)
     const made = memoryOutbox<A>({ sizeOf: (item) => of.codec.sizeOf(item) })
-    const close: Outbox<A>['close'] = () => {
-      closes++
-      return made.close()
-    }
+    const close: Outbox<A>['close'] = () => (closes++, made.close())
     return { ...made, ...more, close }
   }
   return { factory, calls, closes: () => closes }

@@ -265,14 +265,8 @@ it('every entry that the store does not keep ends as Abandoned at a close, in fl
 it('a Retry-After stops leasing: what waits is neither leased nor put back until then', async () => {
   const calls: string[] = []
   const outbox = durable((inner) => ({
-    lease: (...args) => {
-      calls.push('lease')
-      return inner.lease(...args)
-    },
-    nack: (list) => {
-      calls.push(`nack ${String(list.length)}`)
-      return inner.nack(list)
-    },
+    lease: (...args) => (calls.push('lease'), inner.lease(...args)),
+    nack: (list) => (calls.push(`nack ${String(list.length)}`), inner.nack(list)),
   }))
   const world = open({ outbox, size: 2 }, (_batch, number) => {
     const notBefore = world.clock.now() + 10_000

@@ -74,10 +74,7 @@ test.each(Object.keys(forms).flatMap((form) => Object.keys(parts).map((part) => 
     let calls = 0
     const decorate =
       (before: Deliver): Deliver =>
-      (...given) => {
-        calls++
-        return before(...given).pipe(map(() => MINE))
-      }
+      (...given) => (calls++, before(...given).pipe(map(() => MINE)))
     const { sink: decorated, later } = forms[form]?.(decorate) ?? expect.fail()
     const built = pipe(decorated, parts[part] ?? expect.fail())
     later?.()

@@ -134,10 +134,7 @@ test.each<readonly [ReadonlyArray<keyof Observer<Verdict>>, ReadonlyArray<unknow
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {
   const seen: string[] = []
-  const texts = sink('texts', (text: string) => {
-    seen.push(text)
-    return right({ sink: 'texts' })
-  })
+  const texts = sink('texts', (text: string) => (seen.push(text), right({ sink: 'texts' })))
   const numbers = contramap((n: number) => {
     if (n < 0) throw new Error('negative')
     return `number ${n}`

@@ -26,10 +26,7 @@ export const closedAfterEach = () => {
     for (const close of closers.splice(0).reverse()) await close()
     await until(() => openSockets() <= before)
   })
-  const use = <T>(thing: T, close: () => Promise<unknown>): T => {
-    closers.push(close)
-    return thing
-  }
+  const use = <T>(thing: T, close: () => Promise<unknown>): T => (closers.push(close), thing)
   return {
     use,
     receive: async (script?: Script, options: ReceiverOptions = {}): Promise<Receiver> => {

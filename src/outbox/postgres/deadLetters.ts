@@ -3,6 +3,9 @@ import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
 import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
+/** PostgreSQL knows no whole number without end. */
+const MOST = Number.MAX_SAFE_INTEGER
+
 const storedRow = (row: LeasedRow | DeadRow, me: Worker) => ({ ...row, text: row.item, ahead: me.ahead() })
 
 /** The entry of a row; undefined if the codec cannot read it. */
@@ -45,7 +48,9 @@ export const deadLettersOf = <A>(
   }
   return {
     list: async ({ after = '0', limit = DEAD_PAGE } = {}) =>
-      (await ask('listDead', [queue, after, limit])).map((row) => deadLetterOf(codec, me, row)),
+      (await ask('listDead', [queue, after, Math.min(limit, MOST)])).map((row) =>
+        deadLetterOf(codec, me, row),
+      ),
     redrive: (matches) =>
       change('redrive', (rows) => {
         const refusalOf = room()

@@ -19,7 +19,7 @@ import { deadLettersOf, entryOf } from './deadLetters.ts'
 import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
 import { openQueue, schemaName } from './schema.ts'
-import { runIn, statementsOf, storedKey, type LeasedRow, type PostgresPool } from './statements.ts'
+import { runIn, statementsOf, storedKey, type PostgresPool } from './statements.ts'
 import { workerOf } from './worker.ts'
 
 export { migrate } from './schema.ts'
@@ -44,7 +44,7 @@ export interface PostgresOptions {
   readonly maxBytes?: number
   /** Dead letters that are kept, up to 1 % more between counts; the oldest make room. Default 100,000. */
   readonly keepDead?: number
-  /** Milliseconds that results wait for others, so that one statement stores them. 0 to 60,000, default 5. */
+  /** Milliseconds that results wait for others, so that one statement stores them. 0 to 500, default 5. */
   readonly linger?: number
   /** Hear of new items at once, by LISTEN. Default true; false behind a pooler of transactions. */
   readonly listen?: boolean
@@ -71,7 +71,7 @@ const postgresOptions = option.strict({
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
   keepDead: withDefault(wholeNumber('items', 0), 100_000),
-  linger: withDefault(wholeNumber('milliseconds', 0, 60_000), 5),
+  linger: withDefault(wholeNumber('milliseconds', 0, 500), 5),
   listen: withDefault(option.flag, true),
   prepare: withDefault(option.flag, true),
   notify: withDefault(option.flag, false),
@@ -184,8 +184,7 @@ const postgresOutbox = <A>(
   const leases = leasingOf<A>(ask, queue, me, (row) => {
     arm() // It may have been idle: others stored the item.
     const entry = entryOf(codec, me, row)
-    // If it cannot be ended now, the next process finds it again.
-    if (entry === undefined) endCorrupt(row).catch(constVoid)
+    if (entry === undefined) results.endCorrupt(row.id, () => onCorrupt({ id: row.id, raw: row.item }))
     return entry
   })
   /** To find the oldest, PostgreSQL passes over all that are kept: lists of results do so once for many. */
@@ -199,8 +198,6 @@ const postgresOutbox = <A>(
     add(-count, -bytes, dead)
     if (dead > 0) await evict()
   })
-  const endCorrupt = ({ id, item }: LeasedRow): Promise<void> =>
-    results.remove([id], ['']).then(() => onCorrupt({ id, raw: item }))
 
   const look = (): void => {
     leases.look()
@@ -235,8 +232,8 @@ const postgresOutbox = <A>(
   }
   const looked = (): void => {
     if (closing !== undefined) return
-    // There is nothing to find if all that waits is leased here.
-    if (waiting() === 0 || counts.waiting > leases.leased.size) look()
+    // There is nothing to find if all that waits is leased here, and LISTEN tells of the items of others.
+    if (waiting() === 0 || counts.waiting > leases.leased.size || !bell.isListening()) look()
     arm()
   }
   const arm = (): void => {
@@ -346,7 +343,9 @@ const postgresOutbox = <A>(
         if (offers.length === 0) return []
         const length = offers.reduce((all, { text }) => all + text.length, 0)
         const until = systemClock.monotonic() + ANSWER_TIMEOUT
-        return await own(() => adds.ask({ offers, until }, offers.length, length))
+        const answers = await own(() => adds.ask({ offers, until }, offers.length, length))
+        if (answers.length > 0) return answers
+        throw new Error(`the server was not asked within ${String(ANSWER_TIMEOUT)} ms: not stored`)
       } catch (error) {
         // In the turn of the failure: the next list begins after it.
         hasGap = true

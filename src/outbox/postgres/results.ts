@@ -4,6 +4,7 @@ import { isDead } from '../../core/outcome.ts'
 import { batched } from '../batched.ts'
 import type { Ack, Nack } from '../outbox.ts'
 import { aboutDead, aboutRetry } from '../stored.ts'
+import { STORE_RETRY_DELAY } from '../storeLimit.ts'
 import type { Leasing } from './leasing.ts'
 import type { AskServer } from './statements.ts'
 import type { Worker } from './worker.ts'
@@ -144,10 +145,18 @@ export const resultsOf = <A>(
     }
     isLooking = false
   }
+  /** Ends an item that cannot be read, and tells it. Asks until it is stored: nothing else would end it. */
+  const endCorrupt = (id: string, tell: () => void): void => {
+    const again = (): void => {
+      if (!isClosing && leased.has(id)) endCorrupt(id, tell)
+    }
+    const failed = (): unknown => clock.schedule(STORE_RETRY_DELAY, again, { holds: false })
+    remove([id], ['']).then(tell, failed).catch(constVoid)
+  }
   return {
     ack: acks.write,
     nack: nacks.write,
-    remove,
+    endCorrupt,
     /** Looks a second later for the first time, because most flushes are over by then. */
     allEnded: (): Promise<void> =>
       new Promise((resolve) => {

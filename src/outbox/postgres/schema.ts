@@ -35,6 +35,9 @@ const STEADY_PLAN = `language plpgsql ${OWN_NAMES} set enable_seqscan = off set 
   set enable_sort = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off`
 
+/** Ends before the sender gives up: an ended connection would leave a backend that waits on. */
+const IN_TIME = "set lock_timeout = '25s'"
+
 /** The statements that make or upgrade the schema, for a role that may. Run them again at each upgrade. */
 export const schemaSql = (schema = 'headrace'): string => {
   checkOptions('schema', strict({ schema: schemaName }), { schema })
@@ -45,8 +48,10 @@ export const schemaSql = (schema = 'headrace'): string => {
   const readCommitted = `if current_setting('transaction_isolation') not like 'read %' then
     raise exception 'items with a key need a transaction with READ COMMITTED';
   end if;`
+  // Ordered by all columns of its index: by the id alone, statistics made the planner walk all items by id.
   const giveTurns = `update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
-      select e.id from ${schema}.item e where e.queue = q and e.key = k order by e.id limit 1);`
+      select e.id from ${schema}.item e
+      where e.queue = q and e.key <= k and (e.key, e.id) > (k, 0) order by e.key, e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
   const index = (name: string, on: string): string =>
     `do $$ begin if pg_catalog.to_regclass('${schema}.${name}') is null then
@@ -87,6 +92,7 @@ returns table (id bigint, worker bigint) ${STEADY_PLAN} as $$
 declare alive bigint;
 begin
   if me is not null then
+    perform set_config('lock_timeout', '25s', true);
     -- The lock keeps another worker from ending the leases of this one meanwhile.
     select w.id into alive from ${schema}.worker w where w.id = me for key share;
   end if;
@@ -102,10 +108,6 @@ begin
     return;
   end if;
   ${readCommitted}
-  if me is not null then
-    -- Ends before the sender gives up: an ended connection would leave a backend that waits on.
-    perform set_config('lock_timeout', '25s', true);
-  end if;
   ${lockKeys}
   return query insert into ${schema}.item (queue, worker, turn, key, size, item)
     select q, case when first.turn then alive end, first.turn, first.key, first.size, first.item from (
@@ -117,9 +119,10 @@ end $$;
 
 -- Leases retries that are due, then new items. The last row has the id -1 and the due time of the next retry.
 -- No row: the worker is gone. The bounds "from" skip index entries of rows that were leased before.
+-- A condition due = 0 with the order by id made the planner walk the items of all queues by id.
 create or replace function ${schema}.lease(
   q text, me bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
-returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} as $$
+returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 begin
   perform from ${schema}.worker w where w.id = me for key share;
@@ -131,8 +134,8 @@ begin
     order by i.due, i.id limit retries for update skip locked),
   new as materialized (
     select i.ctid as place from ${schema}.item i
-    where i.queue = q and i.worker is null and i.turn and i.due = 0 and i.id > id_from
-    order by i.id limit news for update skip locked),
+    where i.queue = q and i.worker is null and i.turn and i.due <= 0 and (i.due, i.id) > (0, id_from)
+    order by i.due, i.id limit news for update skip locked),
   taken as (
     update ${schema}.item i set worker = me
     where i.ctid = any(array(select place from old union all select place from new))
@@ -148,14 +151,15 @@ end $$;
 -- with the worker -1 says that a turn is to be given, and "renew" gives it: no other key waits.
 create or replace function ${schema}.ack(
   q text, mine bigint[], at bigint, ids bigint[], keyed boolean, abouts text[])
-returns table (gone int, size float8, dead int) ${STEADY_PLAN} as $$
+returns table (gone int, size float8, dead int) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 declare keys text[]; held text[]; usual text := current_setting('lock_timeout');
 begin
   if keyed then
     ${readCommitted}
-    select array_agg(distinct i.key) into keys from ${schema}.item i
-    where i.id = any(ids) and i.key is not null;
+    -- A condition on the key would allow the index of keys, in which each id is looked for among all.
+    select array_agg(distinct i.key) filter (where i.key is not null) into keys from ${schema}.item i
+    where i.id = any(ids);
     begin
       perform set_config('lock_timeout', '1s', true);
       ${lockKeys}
@@ -186,7 +190,7 @@ end $$;
 
 -- Puts leased items back until they are due.
 create or replace function ${schema}.nack(mine bigint[], ids bigint[], dues bigint[], abouts text[])
-returns void ${STEADY_PLAN} as $$
+returns void ${STEADY_PLAN} ${IN_TIME} as $$
 begin
   update ${schema}.item i set due = k.due, about = k.about, worker = null
   from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
@@ -195,7 +199,7 @@ end $$;
 -- Renews a worker, ends the leases of those whose time is over, and gives turns. Answers whether it is alive,
 -- how many workers are gone and turns given, and the server's time.
 create or replace function ${schema}.renew(q text, me bigint, at bigint, lease_time bigint)
-returns table (alive boolean, gone int, now bigint) ${STEADY_PLAN} as $$
+returns table (alive boolean, gone int, now bigint) ${STEADY_PLAN} ${IN_TIME} as $$
 declare ended bigint[]; keys text[];
 begin
   update ${schema}.worker set expires = at + lease_time where id = me;
@@ -222,7 +226,7 @@ end $$;
 
 -- Ends a worker under all its ids. The items in "kept" go to a new one, the others are free.
 create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
-returns void language plpgsql ${OWN_NAMES} as $$
+returns void language plpgsql ${OWN_NAMES} ${IN_TIME} as $$
 begin
   -- A statement that leases for an old id has ended then, or finds no worker.
   perform from ${schema}.worker w where w.id = any(mine) for update;
@@ -233,7 +237,7 @@ end $$;
 
 -- Moves dead letters back, as new items. Answers their ids.
 create or replace function ${schema}.redrive(q text, ids bigint[])
-returns table (id bigint) ${STEADY_PLAN} as $$
+returns table (id bigint) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 declare moved record;
 begin
