@@ -20,8 +20,8 @@ const noting = () => {
   const note = (verb: string) => (message: number) => calls.push(`${verb} ${String(message)}`)
   const answers: Answers<number, number> = {
     ...{ item: (message) => message, ack: note('ack'), nak: note('nak'), reject: note('reject'), clock },
-    onEvent: (event: LogEvent) => {
-      if (event._tag === 'Defect') told.push(`${event.where}: ${String(event.error)}`)
+    onEvent: (one: LogEvent) => {
+      if (one._tag === 'Defect' && one.at === clock.now()) told.push(`${one.where}: ${String(one.error)}`)
     },
   }
   return { calls, told, answers }
@@ -111,7 +111,8 @@ describe('acknowledged', () => {
     await expect(all(acknowledged([4], answers, fails))).rejects.toThrow('pipeline')
     const full = { ...answers, window: 1, extend: () => oops('more'), extendEvery: 9_000 }
     const loses = map((each: object) => ({ ...each }))
-    const subscription = acknowledged([5, 6], full, loses).subscribe()
+    const source = { [Symbol.iterator]: () => ({ next: () => ({ value: 5 }), return: () => oops() }) }
+    const subscription = acknowledged(source, full, loses).subscribe()
     await turns()
     await clock.advance(10_000)
     subscription.unsubscribe()
@@ -121,6 +122,7 @@ describe('acknowledged', () => {
     expect(told.slice(4)).toEqual([
       'acknowledged: extend: Error: more',
       expect.stringMatching(/^acknowledged: standstill: .* 0 calls .*, 1 messages .* no deliver at its end/),
+      'pull: return of the source: Error: oops',
     ])
     expect(() => acknowledged([], answers, 5 as never)).toThrow('pipeline of acknowledged: must be')
   })
