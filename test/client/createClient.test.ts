@@ -56,7 +56,7 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
   const lines: string[] = []
   const log = (line: string): void => void lines.push(line)
   const logger: Logger = { debug: log, info: log, warn: log, error: log }
-  const { client, clock } = open({ maxCount: 1, logger }, () => ({ verdict: busy }))
+  const { client, clock } = open({ maxCount: 1, overflow: 'error', logger }, () => ({ verdict: busy }))
   const refusals: string[] = []
   client.refusals$.subscribe(({ _tag }) => refusals.push(_tag))
   client.track({ event: 'without an id' } as never)

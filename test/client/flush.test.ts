@@ -90,7 +90,7 @@ describe('close', () => {
     expect(await closing).toMatchObject({ totals: { accepted: 0 }, abandoned: [] })
     expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
     expect(client.stats().refusedBy.Closed).toBe(1)
-    expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(1)
+    expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toMatchObject([{ from: 'client' }])
     await client[Symbol.asyncDispose]()
     // The sink is not its own.
     expect([isComplete, sink.closed]).toEqual([true, []])
