@@ -134,12 +134,13 @@ describe('a timeout that is none', () => {
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {
   const outbox = { ...memoryOutbox<Message>(), close: () => new Promise<void>(() => undefined) }
-  const { client, clock, defects } = open({ outbox, timeout: 500 }, () => ({ verdict: yes, after: 9 }))
+  const { client, clock, defects } = open({ outbox, size: 1, timeout: 9 }, () => ({ verdict: yes, after: 5 }))
   client.track(event('a'))
-  const closing = client.close()
-  await clock.advance(508)
+  await turn()
+  const closing = client.close({ timeout: 0 })
+  await clock.advance(13)
   expect(defects()).toEqual([])
   await clock.advance(1)
-  expect(await closing).toMatchObject({ abandoned: [] })
+  expect(await closing).toMatchObject({ abandoned: [], totals: { delivered: 1 } })
   expect([defects(), clock.pending()]).toEqual([['the close of the outbox'], 0])
 })

@@ -86,14 +86,14 @@ const programs: ReadonlyArray<Program> = [
     stdout: '',
   },
   {
-    what: 'is held by a flush and a close that are awaited',
+    what: 'is held by a flush and a close that are awaited, and the close ends its connection',
     options: 'logger: false, random: () => 0.05, drainOnExit: false',
-    then: `${TWO}
+    then: `${KEPT}\n${TWO}
       console.log((await client.flush()).delivered)
       client.track({ userId: 'u', event: 'c' })
       console.log((await client.close()).totals.delivered)`,
     script: [503, 503].map((code) => ({ do: 'status', code })),
-    stdout: '2\n3\n',
+    stdout: '2\n3\nclosed\n',
   },
   {
     what: 'has no listener while it is idle; with DEBUG it logs messages and attempts, no payload and no key',
