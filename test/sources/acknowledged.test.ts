@@ -11,7 +11,7 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { acknowledged, type Answers } from '../../src/sources/acknowledged.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { all, turns } from '../support/check.ts'
+import { all, throwing, turns } from '../support/check.ts'
 
 const clock = virtualClock()
 const noting = () => {
@@ -26,9 +26,7 @@ const noting = () => {
   }
   return { calls, told, answers }
 }
-const oops = (text = 'oops'): never => {
-  throw new Error(text)
-}
+const oops = throwing('oops')
 
 describe('acknowledged', () => {
   it('answers each message by what became of it', async () => {
@@ -55,7 +53,7 @@ describe('acknowledged', () => {
     expect(String(told)).toMatch(/^acknowledged: pipeline: Error: 1 messages .* use mapRight for/)
   })
 
-  const early = [take<E.Either<never, number>>(1), mergeMap(() => oops('pipeline'))]
+  const early = [take<E.Either<never, number>>(1), mergeMap(throwing('pipeline'))]
   it.each(early)('ends after its last answer, also if the pipeline ends first', async (pipeline) => {
     const { calls, told, answers } = noting()
     const nak = (n: number) => turns().then(() => calls.push(`nak ${String(n)}`))
@@ -107,11 +105,11 @@ describe('acknowledged', () => {
     await all(acknowledged([1, 2, 3], { ...answers, ack, item }, deliver(memory())))
     const { reject: _, ...others } = answers
     await all(acknowledged([3], { ...others, item }, deliver(memory())))
-    const fails = mergeMap(() => oops('pipeline'))
+    const fails = mergeMap(throwing('pipeline'))
     await expect(all(acknowledged([4], answers, fails))).rejects.toThrow('pipeline')
-    const full = { ...answers, window: 1, extend: () => oops('more'), extendEvery: 9_000 }
+    const full = { ...answers, window: 1, extend: throwing('more'), extendEvery: 9_000 }
     const loses = map((each: object) => ({ ...each }))
-    const source = { [Symbol.iterator]: () => ({ next: () => ({ value: 5 }), return: () => oops() }) }
+    const source = { [Symbol.iterator]: () => ({ next: () => ({ value: 5 }), return: oops }) }
     const subscription = acknowledged(source, full, loses).subscribe()
     await turns()
     await clock.advance(10_000)

@@ -109,11 +109,9 @@ const numbers = Array.from({ length: 3_000 }, (_, n) => n)
 const body = (n: number): object => ({ n })
 const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
 const none = filterRight(() => false)
-const unwritable = encode<number>(() => 5)
 const small = memoryOutbox({ maxBytes: 1 })
 it.each<readonly [string, OperatorFunction<number, unknown>]>([
   ['one that a function threw for', pipe(lift<number>(), mapRight(throwing('planted')), deliver(memory()))],
-  ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
   ['the members of a batch', pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory()))],
   ['the items of a batch of any', pipe(batched, deliver(memory()))],
   ['batches without an outcome', batched],
