@@ -1,7 +1,7 @@
 /** flush and close. */
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { anything, busy, event, open, turn, yes, type Answer } from './virtual.ts'
+import { anything, busy, event, many, open, turn, yes, type Answer } from './virtual.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
@@ -109,6 +109,14 @@ describe('close', () => {
     }
     expect(sink.calls).toHaveLength(8)
   })
+})
+
+it('bounds batches whose results are not stored', async () => {
+  const ack = () => new Promise<void>(() => undefined)
+  const { client, clock, sink } = open({ size: 2, outbox: { ...memoryOutbox<Message>(), ack } })
+  for (const id of many(60)) client.track(event(id))
+  await clock.advance(5_000)
+  expect(sink.calls).toHaveLength(17)
 })
 
 describe('a timeout that is none', () => {
