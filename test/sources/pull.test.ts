@@ -2,7 +2,7 @@ import { toUnion } from 'fp-ts/lib/Either.js'
 import { concat, concatMap, filter, map, mergeMap, NEVER, pipe, Subscription, take } from 'rxjs'
 import { takeUntil, tap, throwError, timer, type Observable, type OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
-import { batch, deliver, encode, filterRight, lift, mapRight, toScheduler } from '../../src/index.ts'
+import { batch, deliver, encode, filterRight, lift, toScheduler } from '../../src/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { memoryOutbox } from '../../src/outbox/index.ts'
 import { pull } from '../../src/sources/pull.ts'
@@ -111,7 +111,6 @@ const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount:
 const none = filterRight(() => false)
 const small = memoryOutbox({ maxBytes: 1 })
 it.each<readonly [string, OperatorFunction<number, unknown>]>([
-  ['one that a function threw for', pipe(lift<number>(), mapRight(throwing('planted')), deliver(memory()))],
   ['the members of a batch', pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory()))],
   ['the items of a batch of any', pipe(batched, deliver(memory()))],
   ['batches without an outcome', batched],
