@@ -25,12 +25,11 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
     secureContext ??= secureContextOf(tls)
     return tlsModule()
       .connect({
-        ...{ host, port: port || 443, lookup, secureContext },
+        ...{ host, port: port || 443, lookup, secureContext, session },
         // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
         rejectUnauthorized: true,
         ALPNProtocols: ['http/1.1'],
         ...(isIP(host) === 0 ? { servername: host } : {}),
-        ...(session === undefined ? {} : { session }),
       })
       .on('session', (latest: Buffer) => (session = latest))
   }
@@ -72,7 +71,6 @@ export const skipInterimAnswers = (socket: Socket): (() => void) => {
         return null
       }
       rest = rest.subarray(end + 4)
-      if (rest.length === 0) return null
     }
     isAwaited = false
     return rest

@@ -8,15 +8,6 @@ import { throwing } from '../support/check.ts'
 const fail = throwing('planted')
 const rejects = (): Promise<never> => Promise.reject(new Error('no'))
 
-/** Nothing of ours may reject unheard (case 37). */
-const watchRejections = (): ReadonlyArray<unknown> => {
-  const seen: unknown[] = []
-  const note = (error: unknown): void => void seen.push(error)
-  process.on('unhandledRejection', note)
-  onTestFinished(() => void process.off('unhandledRejection', note))
-  return seen
-}
-
 describe('functions of the host that throw', () => {
   const failing = { debug: fail, info: fail, warn: fail, error: fail }
   it.each<readonly [string, ClientOptions, string | undefined]>([
@@ -28,7 +19,11 @@ describe('functions of the host that throw', () => {
     ['onEvent', { onEvent: fail }, undefined],
     ['onEvent that rejects', { onEvent: anything(rejects) }, undefined],
   ])('%s', async (_, options, where) => {
-    const rejections = watchRejections()
+    // Nothing of ours may reject unheard (case 37).
+    const rejections: unknown[] = []
+    const note = (error: unknown): void => void rejections.push(error)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
     const { client, clock, outcomes, defects } = open({ size: 2, ...options }, (_batch, number) => ({
       verdict: number < 2 ? busy : yes,
     }))
@@ -56,7 +51,7 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
   const lines: string[] = []
   const log = (line: string): void => void lines.push(line)
   const logger: Logger = { debug: log, info: log, warn: log, error: log }
-  const { client, clock } = open({ maxCount: 1, logger }, () => ({ verdict: busy }))
+  const { client, clock } = open({ maxCount: 1, overflow: 'error', logger }, () => ({ verdict: busy }))
   const refusals: string[] = []
   client.refusals$.subscribe(({ _tag }) => refusals.push(_tag))
   client.track({ event: 'without an id' } as never)

@@ -1,7 +1,7 @@
 /** flush and close. */
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { anything, busy, event, open, turn, yes, type Answer } from './virtual.ts'
+import { anything, busy, event, many, open, turn, yes, type Answer } from './virtual.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import { refused } from '../../src/index.ts'
 import type { VirtualClock } from '../../src/testing/index.ts'
@@ -70,7 +70,7 @@ describe('close', () => {
     expect(await closing).toMatchObject({ totals: { accepted: 0 }, abandoned: [] })
     expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
     expect(client.stats().refusedBy.Closed).toBe(1)
-    expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(1)
+    expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toMatchObject([{ from: 'client' }])
     await client[Symbol.asyncDispose]()
     // The sink is not its own.
     expect([isComplete, sink.closed]).toEqual([true, []])
@@ -89,6 +89,14 @@ describe('close', () => {
     }
     expect(sink.calls).toHaveLength(8)
   })
+})
+
+it('bounds batches whose results are not stored', async () => {
+  const ack = () => new Promise<void>(() => undefined)
+  const { client, clock, sink } = open({ size: 2, outbox: { ...memoryOutbox<Message>(), ack } })
+  for (const id of many(60)) client.track(event(id))
+  await clock.advance(5_000)
+  expect(sink.calls).toHaveLength(17)
 })
 
 describe('a timeout that is none', () => {
@@ -114,13 +122,14 @@ describe('a timeout that is none', () => {
 
 it('a store whose close never answers delays the end of a client by the time of a request, and is reported', async () => {
   const outbox = { ...memoryOutbox<Message>(), close: () => new Promise<void>(() => undefined) }
-  const { client, clock, defects } = open({ outbox, timeout: 500 }, () => ({ verdict: yes, after: 9 }))
+  const { client, clock, defects } = open({ outbox, size: 1, timeout: 9 }, () => ({ verdict: yes, after: 5 }))
   client.track(event('a'))
-  const closing = client.close()
-  await clock.advance(508)
+  await turn()
+  const closing = client.close({ timeout: 0 })
+  await clock.advance(13)
   expect(defects()).toEqual([])
   await clock.advance(1)
-  expect(await closing).toMatchObject({ abandoned: [] })
+  expect(await closing).toMatchObject({ abandoned: [], totals: { delivered: 1 } })
   expect([defects(), clock.pending()]).toEqual([['the close of the outbox'], 0])
 })
 

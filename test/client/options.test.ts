@@ -21,7 +21,7 @@ describe('the options of a client', () => {
     ['12: an endpoint without a scheme', { endpoint: 'ingest.example' }, ['endpoint']],
     ['headers of the request', { headers: { Authorization: 'hidden' } }, ['headers.Authorization']],
     ['21: fits no batch', { maxMessageBytes: 30_000, maxBatchBytes: 30_047 }, ['maxMessageBytes']],
-    ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
+    ['a message that fits no queue', { maxBytes: 64_255 }, ['maxBytes']],
     [
       'things',
       {
@@ -51,7 +51,7 @@ describe('the options of a client', () => {
   it.each(wrong)('%s', (_, options, paths) => expect(faultsOf(options).toSorted()).toEqual(paths.toSorted()))
 
   it('a write key', () => {
-    for (const key of ['', null, 5, ' padded', 'with:colon']) expect(faultsOf({}, key)).toEqual(['writeKey'])
+    for (const key of ['', null, 5, {}, ' padded', 'a:b']) expect(faultsOf({}, key)).toEqual(['writeKey'])
     expect(faultsOf({ sink: { name: 's', deliver: () => 0, close: () => 0 } }, '')).toEqual(['writeKey'])
   })
 
@@ -80,8 +80,9 @@ describe('the options of a client', () => {
   })
 
   it('all that may be set beside each other; 21: a message just fits its batch', () => {
-    const bytes = { maxMessageBytes: 30_000, maxBatchBytes: 30_048, drainOnExit: 5, flushAfter: Infinity }
-    const { client } = open({ overflow: 'dropNewest', outbox: memoryOutbox(), logger: console, ...bytes })
+    const bytes = { maxMessageBytes: 30_000, maxBatchBytes: 30_048, maxBytes: 60_256, flushAfter: Infinity }
+    const more = { logger: console, drainOnExit: 5, ...bytes }
+    const { client } = open({ overflow: 'dropNewest', outbox: memoryOutbox(), ...more })
     expect(client.stats()).toEqual({
       ...{ accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
       ...{ enabled: true, refused: 0, bytes: 0, batches: 0, attempts: 0, requests: 0, notPersisted: 0 },

@@ -9,7 +9,7 @@ it.each([
   ['lastSeenAt', 'last_seen_at'],
   ['customersVIP', 'customers_vip'],
   ['HTTPUsers', 'http_users'],
-  ['v2Beta', 'v2beta'],
+  ['v2Beta V2Beta', 'v2beta_v2beta'],
   ['30-day actives', '30_day_actives'],
   ['Größte Käufer', 'größte_käufer'],
   ['Лучшие клиенты', 'лучшие_клиенты'],
@@ -44,18 +44,18 @@ describe('traitNamesOf', () => {
 
 describe('audienceSync and computedTrait', () => {
   it('list wrong options, all at once', () => {
-    const wrong = { name: '—', previous: 'ann', prevoius: [] } as never
-    expect(faultPaths(() => audienceSync(wrong))).toEqual(['name', 'previous', 'prevoius'])
-    expect(faultPaths(() => computedTrait(wrong))).toEqual(['name', 'previous', 'prevoius'])
+    const wrong: object = { name: '—', previous: 'ann', prevoius: [] }
+    expect(faultPaths(() => audienceSync(wrong as never))).toEqual(['name', 'previous', 'prevoius'])
+    expect(faultPaths(() => computedTrait({ ...wrong, name: 'x' }))).toEqual(['previous', 'prevoius'])
     expect(() => computedTrait({ name: 'x', previous: ['ann'] as never })).toThrow(TypeError)
     const syncs = () => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }])
     expect(faultPaths(syncs)).toEqual(['[1].name', '[2].name'])
   })
 
-  it.each([['ann'], [undefined], [{ ann: true }]])('%j as a state is an error of the stream', (state) => {
+  it.each([['ann'], [null], [{ ann: true }]])('%j as a state is an error of the stream', (state) => {
     const states = new Subject<Members>()
     const seen: string[] = []
-    states.pipe(audienceSync({ name: 'VIP' })).subscribe({
+    states.pipe(...audienceSyncs([{ name: 'VIP' }])).subscribe({
       next: ({ calls }) => seen.push(calls.map(({ userId }) => userId).join()),
       error: (error: unknown) => seen.push(String(error)),
     })

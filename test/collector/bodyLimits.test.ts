@@ -152,11 +152,13 @@ describe('a body that is sent on after its answer', () => {
   })
 
   it('leaves the connection usable', async () => {
-    const line = await dial((await start('listener')).port)
+    const { port, clock } = await start('listener')
+    const line = await dial(port)
     line.write(headOf(600_000))
     expect(await line.until(answered)).toMatch(/^HTTP\/1.1 413 /)
     line.write('x'.repeat(600_000) + headOf(body.length) + body)
     expect(await line.until((heard) => heard.includes('okEvents'))).toMatch(/HTTP\/1.1 200 [^]*okEvents":1/)
+    expect(clock.pending()).toBe(0)
     line.hangUp()
   })
 })

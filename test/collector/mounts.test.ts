@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Collector } from '../../src/collector/collector.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { turns } from '../support/check.ts'
-import { basic, onServer, open, post, track, type Mounted } from './kit.ts'
+import { ask, basic, onServer, open, post, track, type Mounted } from './kit.ts'
 
 const body = JSON.stringify({ batch: [track('a')] })
 
@@ -121,6 +121,7 @@ describe('mounted in a framework', () => {
     const { url, close } = await inExpress(express.raw(text))(collector)
     expect((await post(`${url}/a/v1/batch`, '')).status).toBe(400)
     await close()
+    expect((await ask(collector, '/v1/batch', undefined)).status).toBe(400)
   })
 
   it('after a reader of the body, it answers 500', async () => {
@@ -131,8 +132,11 @@ describe('mounted in a framework', () => {
     const reason: unknown = expect.stringContaining('before the body parser')
     expect([reply.status, reply.body]).toMatchObject([500, { reason }])
     await close()
-    const request = new Request('http://x/v1/batch', { method: 'POST', body: '{}' })
-    await request.text()
-    expect((await collector.handle(request)).status).toBe(500)
+    for (const read of [(it: Request) => it.text(), (it: Request) => it.body?.getReader()]) {
+      const request = new Request('http://x/v1/batch', { method: 'POST', body: '{}' })
+      await read(request)
+      const answer = await collector.handle(request)
+      expect([answer.status, await answer.json()]).toMatchObject([500, { reason }])
+    }
   })
 })

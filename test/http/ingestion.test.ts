@@ -212,7 +212,7 @@ describe('the text of a refusal', () => {
 })
 
 describe('a 200 with ok:false (clients/25)', () => {
-  const json = (body: unknown): Reply => ({ body: JSON.stringify(body) })
+  const json = (body: unknown): Reply => ({ body: JSON.stringify(body), announced: true })
   const no = (detail: string) => ({ left: { _tag: 'Refused', reason: 'rejected', status: 200, detail } })
   const yes = { right: { status: 200 } }
 

@@ -444,15 +444,15 @@ describe('TLS', () => {
     expect(receiver.received).toEqual([])
   })
 
-  it('connects again with the session of the last connection', async () => {
-    const reused: boolean[] = []
+  it('names the host, and connects again with the session of the last connection', async () => {
+    const seen: unknown[] = []
     const server = createHttps(certificates.valid, (_, response) =>
       response.writeHead(200, { Connection: 'close' }).end(),
-    ).on('secureConnection', (socket) => reused.push(socket.isSessionReused()))
+    ).on('secureConnection', (socket) => seen.push([socket.servername, socket.isSessionReused()]))
     const { port } = use(await listen(server), () => new Promise((closed) => server.close(closed)))
     const sink = sinkTo({ url: `https://localhost:${port}/`, tls: { ca } })
     for (let n = 0; n < 2; n++) expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered })
-    expect(reused).toEqual([false, true])
+    expect(seen).toEqual([false, true].map((isReused) => ['localhost', isReused]))
   })
 })
 

@@ -15,11 +15,12 @@ const collectorSettings = {
   sources: [{ id: 'web', writeKey: 'k' }],
   destinations: ['a', 'b'].map((name) => ({ ...settings, name, sources: ['web'] })),
 }
-const quiet = { logger: false } as const
+const told: string[] = []
+const quiet = { logger: false, onEvent: (it: { _tag: string }) => told.push(it._tag) } as const
 
 /** A factory that notes its calls and the closes of what it made, and answers an outbox in memory. */
 const noting = (more: object = {}) => {
-  const calls: object[] = []
+  const calls: Array<Pick<OutboxFactoryOptions<unknown>, 'onCorrupt'>> = []
   let closes = 0
   const factory = <A>(of: OutboxFactoryOptions<A>): Outbox<A> => {
     calls.push(of)
@@ -40,12 +41,13 @@ test.each([
   ['destination', destinationWith, [{ codec: storedEvents, clock }]],
   ['client', clientWith, [{ codec: storedMessages, clock }]],
   ['collector', collectorWith, [{ owner: 'a' }, { owner: 'b' }]],
-])('a factory of a %s is told whose outbox it makes, which is closed', async (_, open, given) => {
+])('a factory of a %s is told its owner, tells of corrupt records, and is closed', async (_, open, given) => {
   const { factory, calls, closes } = noting()
   const part = open(factory)
   expect(calls).toMatchObject(given)
+  for (const { onCorrupt } of calls) onCorrupt?.({ id: '1', raw: '' })
   await part.close({ timeout: 0 })
-  expect(closes()).toBe(given.length)
+  expect([closes(), told.splice(0)]).toEqual([given.length, given.map(() => 'Corrupt')])
 })
 
 test.each([

@@ -45,7 +45,7 @@ const programs: ReadonlyArray<Program> = [
     what: 'sends what several clients have, after retries that are due in time',
     options: 'logger: false, random: () => 0',
     then: `for (let n = 0; n < 12; n++) {
-      const client = createClient('key', { endpoint: url, logger: false, random: () => 0 })
+      const client = createClient('key', { endpoint: url, logger: false, random: () => 0.05 })
       ${OUTCOMES}
       client.track({ userId: 'u', event: 'a' })
     }`,
@@ -79,22 +79,21 @@ const programs: ReadonlyArray<Program> = [
     stdout: 'Abandoned\nAbandoned\n',
   },
   {
-    what: 'leaves at once and sends nothing with drainOnExit off',
-    options: 'drainOnExit: false',
+    what: 'leaves at once with drainOnExit off, and tells nothing of a request',
+    options: 'drainOnExit: false, size: 1',
     then: TWO,
-    script: [],
+    script: [{ do: 'silence' }],
     stdout: '',
-    requests: 0,
   },
   {
-    what: 'is held by a flush and a close that are awaited',
+    what: 'is held by a flush and a close that are awaited, and the close ends its connection',
     options: 'logger: false, random: () => 0.05, drainOnExit: false',
-    then: `${TWO}
+    then: `${KEPT}\n${TWO}
       console.log((await client.flush()).delivered)
       client.track({ userId: 'u', event: 'c' })
       console.log((await client.close()).totals.delivered)`,
     script: [503, 503].map((code) => ({ do: 'status', code })),
-    stdout: '2\n3\n',
+    stdout: '2\n3\nclosed\n',
   },
   {
     what: 'has no listener while it is idle; with DEBUG it logs messages and attempts, no payload and no key',

@@ -11,7 +11,7 @@ import type { LogEvent } from '../../src/log/index.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { acknowledged, type Answers } from '../../src/sources/acknowledged.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { all, turns } from '../support/check.ts'
+import { all, throwing, turns } from '../support/check.ts'
 
 const clock = virtualClock()
 const noting = () => {
@@ -20,15 +20,13 @@ const noting = () => {
   const note = (verb: string) => (message: number) => calls.push(`${verb} ${String(message)}`)
   const answers: Answers<number, number> = {
     ...{ item: (message) => message, ack: note('ack'), nak: note('nak'), reject: note('reject'), clock },
-    onEvent: (event: LogEvent) => {
-      if (event._tag === 'Defect') told.push(`${event.where}: ${String(event.error)}`)
+    onEvent: (one: LogEvent) => {
+      if (one._tag === 'Defect' && one.at === clock.now()) told.push(`${one.where}: ${String(one.error)}`)
     },
   }
   return { calls, told, answers }
 }
-const oops = (text = 'oops'): never => {
-  throw new Error(text)
-}
+const oops = throwing('oops')
 
 describe('acknowledged', () => {
   it('answers each message by what became of it', async () => {
@@ -55,7 +53,7 @@ describe('acknowledged', () => {
     expect(String(told)).toMatch(/^acknowledged: pipeline: Error: 1 messages .* use mapRight for/)
   })
 
-  const early = [take<E.Either<never, number>>(1), mergeMap(() => oops('pipeline'))]
+  const early = [take<E.Either<never, number>>(1), mergeMap(throwing('pipeline'))]
   it.each(early)('ends after its last answer, also if the pipeline ends first', async (pipeline) => {
     const { calls, told, answers } = noting()
     const nak = (n: number) => turns().then(() => calls.push(`nak ${String(n)}`))
@@ -107,11 +105,12 @@ describe('acknowledged', () => {
     await all(acknowledged([1, 2, 3], { ...answers, ack, item }, deliver(memory())))
     const { reject: _, ...others } = answers
     await all(acknowledged([3], { ...others, item }, deliver(memory())))
-    const fails = mergeMap(() => oops('pipeline'))
+    const fails = mergeMap(throwing('pipeline'))
     await expect(all(acknowledged([4], answers, fails))).rejects.toThrow('pipeline')
-    const full = { ...answers, window: 1, extend: () => oops('more'), extendEvery: 9_000 }
+    const full = { ...answers, window: 1, extend: throwing('more'), extendEvery: 9_000 }
     const loses = map((each: object) => ({ ...each }))
-    const subscription = acknowledged([5, 6], full, loses).subscribe()
+    const source = { [Symbol.iterator]: () => ({ next: () => ({ value: 5 }), return: oops }) }
+    const subscription = acknowledged(source, full, loses).subscribe()
     await turns()
     await clock.advance(10_000)
     subscription.unsubscribe()
@@ -121,6 +120,7 @@ describe('acknowledged', () => {
     expect(told.slice(4)).toEqual([
       'acknowledged: extend: Error: more',
       expect.stringMatching(/^acknowledged: standstill: .* 0 calls .*, 1 messages .* no deliver at its end/),
+      'pull: return of the source: Error: oops',
     ])
     expect(() => acknowledged([], answers, 5 as never)).toThrow('pipeline of acknowledged: must be')
   })
