@@ -227,10 +227,7 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
 /** Outcomes with a line above a live view; the view counts the others. */
 export const DEAD_ENDS: ReadonlySet<string> = new Set(['rejected', 'expired', 'dropped'])
 
-/**
- * Writes a report to stdout, as a line or NDJSON. A refused line goes to stderr too, so that people see it
- * when stdout is a file.
- */
+/** Writes a report to stdout, as a line or NDJSON; a refused line to stderr too: stdout may be a file. */
 export const writeReport = ({ out, err }: Terminal, output: Output, report: Report): void => {
   if (output === 'json') out.line(toJson(report))
   const outlet = report.t === 'refused' || report.t === 'dropped' ? err : out

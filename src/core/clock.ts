@@ -1,6 +1,5 @@
 /**
- * Time and chance. All code that reads the time or waits uses a `Clock`: a test plays four hours in
- * milliseconds.
+ * Time and chance. Code that reads the time or waits uses a `Clock`: a test plays hours in milliseconds.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * The reason of a refusal. A refused item was never accepted, so it has no outcome. A refusal carries its
- * input.
+ * The reason of a refusal, with its input. A refused item was never accepted, so it has no outcome.
  *
  * @module
  */

@@ -24,11 +24,9 @@ export interface WriteBehindOptions<A> extends Bounds {
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
   /** The relay that leases from here. It is made afterwards. */
-  readonly work: () => Pick<Relay<A>, 'inTime' | 'recall' | 'renamed' | 'added' | WorkOfFlush>
+  readonly work: () => Relay<A>
   readonly failed: (error: unknown) => void
 }
-
-type WorkOfFlush = 'poll' | 'isOpen' | 'hasWorkBefore'
 
 const UNSTORED = 'unstored-'
 const numberOf = ({ id }: Entry<unknown>): number => Number(id.slice(UNSTORED.length))
@@ -226,10 +224,9 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     stored: storedSoFar,
     /** A check whether everything accepted so far has ended, of a store that others use too. */
     flushed: (): (() => boolean) => {
-      const { isOpen, poll, hasWorkBefore } = work()
       const isStored = storedSoFar()
-      const isOver = endOfAll(store, () => isOpen() && isStored(), poll, failed)
-      return () => !hasWorkBefore(Infinity) || isOver()
+      const isOver = endOfAll(store, () => work().isOpen() && isStored(), work().poll, failed)
+      return () => !work().hasWorkBefore(Infinity) || isOver()
     },
   }
 }

@@ -35,10 +35,7 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
   }
   const around =
     <I extends unknown[], O>(place: Place, f: (...given: I) => O) =>
-    (...given: I) => {
-      at(place)
-      return f(...given)
-    }
+    (...given: I) => (at(place), f(...given))
   const virtual = virtualClock()
   const clock: Clock = { ...virtual, schedule: around('schedule', virtual.schedule) }
   const failures = new Map<string, number>()

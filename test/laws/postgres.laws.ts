@@ -26,10 +26,7 @@ describe.each([
       const { view, kill } = virtualPool(pool, clock, new Set(), faults())
       const of = { codec: jsonCodec<OutboxItem>(), clock }
       const outbox = open<OutboxItem>({ pool: view, queue: place, schema, ...bounds }, of)
-      running.set(place, () => {
-        kill()
-        return outbox.close().catch(() => undefined)
-      })
+      running.set(place, () => (kill(), outbox.close().catch(() => undefined)))
       return robust(outbox)
     },
     { crash, leave: (place) => running.get(place)?.() },

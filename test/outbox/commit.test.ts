@@ -29,10 +29,7 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>)
   const store = { path: '/nowhere', env: { batch, resetReadTxn: () => undefined }, meta } as unknown as Store
   const commits = groupCommit(store, 5)
   const write = (count: number, grows: boolean): Promise<string> =>
-    commits.write(count, grows, (counters) => {
-      counters.waiting += count
-      return () => 'written'
-    })
+    commits.write(count, grows, (counters) => ((counters.waiting += count), () => 'written'))
   return { commits, write, sizes: () => transactions, answer: () => answer() }
 }
 

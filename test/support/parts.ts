@@ -36,10 +36,7 @@ export const parts = {
         complete: () => resolve(seen),
       })
     })
-    const rest = (): typeof done => {
-      source.complete()
-      return done
-    }
+    const rest = (): typeof done => (source.complete(), done)
     const call = (id: string) => {
       const { refused } = seen
       seen.waiting++

@@ -66,10 +66,7 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
           return inner.ack(mine)
         }),
       nextDue: (retriesOnly) => (isAlive ? inner.nextDue(retriesOnly) : undefined),
-      watch: (lookAgain) => {
-        watchers.set(view, lookAgain)
-        return () => void watchers.delete(view)
-      },
+      watch: (lookAgain) => (watchers.set(view, lookAgain), () => void watchers.delete(view)),
     }
     const expire = (): void => {
       for (const [id, owner] of owners) if (owner === view && owners.delete(id)) leased.delete(id)

@@ -3,9 +3,6 @@ import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
 import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
-/** PostgreSQL knows no whole number without end. */
-const MOST = Number.MAX_SAFE_INTEGER
-
 const storedRow = (row: LeasedRow | DeadRow, me: Worker) => ({ ...row, text: row.item, ahead: me.ahead() })
 
 /** The entry of a row; undefined if the codec cannot read it. */
@@ -47,10 +44,11 @@ export const deadLettersOf = <A>(
     return ids
   }
   return {
-    list: async ({ after = '0', limit = DEAD_PAGE } = {}) =>
-      (await ask('listDead', [queue, after, Math.min(limit, MOST)])).map((row) =>
-        deadLetterOf(codec, me, row),
-      ),
+    list: async ({ after = '0', limit = DEAD_PAGE } = {}) => {
+      // PostgreSQL knows no whole number without end.
+      const rows = await ask('listDead', [queue, after, Math.min(limit, Number.MAX_SAFE_INTEGER)])
+      return rows.map((row) => deadLetterOf(codec, me, row))
+    },
     redrive: (matches) =>
       change('redrive', (rows) => {
         const refusalOf = room()

@@ -48,7 +48,7 @@ export const schemaSql = (schema = 'headrace'): string => {
   const readCommitted = `if current_setting('transaction_isolation') not like 'read %' then
     raise exception 'items with a key need a transaction with READ COMMITTED';
   end if;`
-  // Ordered by all columns of its index: by the id alone, statistics made the planner walk all items by id.
+  // By all columns of its index, as a lease: by the id alone, statistics made the planner walk all items.
   const giveTurns = `update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
       select e.id from ${schema}.item e
       where e.queue = q and e.key <= k and (e.key, e.id) > (k, 0) order by e.key, e.id limit 1);`
@@ -119,7 +119,6 @@ end $$;
 
 -- Leases retries that are due, then new items. The last row has the id -1 and the due time of the next retry.
 -- No row: the worker is gone. The bounds "from" skip index entries of rows that were leased before.
--- A condition due = 0 with the order by id made the planner walk the items of all queues by id.
 create or replace function ${schema}.lease(
   q text, me bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
 returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} ${IN_TIME} as $$
