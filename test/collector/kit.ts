@@ -42,7 +42,7 @@ export const post = async (url: string, body: unknown, headers: Texts = {}, meth
   return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
 }
 
-const byKey = { Authorization: basic('wk:') }
+const byKey = { Authorization: basic('wk:'), 'Content-Encoding': 'identity', 'Content-Type': 'text/plain ;' }
 
 export const ask = async ({ handle }: Collector, path: string, body: unknown, headers: Texts = byKey) => {
   const request = { method: 'POST', body: written(body), headers }

@@ -32,7 +32,6 @@ const wrong = (what: string, status: number, reason: string, by: Sent) => ({ wha
 type Wrong = ReturnType<typeof wrong>
 
 const good = batch(track('a'))
-const bomb = gzipSync(Buffer.alloc(100_000_000, 0x20))
 const text = (length: number): object => ({ properties: { text: 'x'.repeat(length) } })
 const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 const nested = `{"batch":[{"type":"track","userId":"u","event":"e","properties":{"d":${deep}}}]}`
@@ -80,7 +79,8 @@ const wrongRequests: ReadonlyArray<Wrong> = [
   malformed('a message that is nested too deeply', nested, 'nested deeper than 256'),
   wrong('a single message that is none', 400, 'must be an object', { path: '/v1/track', body: '5' }),
   wrong('a deletion without a userId', 400, 'userId: is missing', { path: '/v1/delete', body: {} }),
-  unknownTo('an unknown key', basic('other:')),
+  wrong('a long deletion', 400, 'the limit', { path: '/v1/delete', body: { userId: 'x'.repeat(40_000) } }),
+  unknownTo('an unknown key', basic('other:'), { ...good, writeKey: 'wk' }),
   unknownTo('half a key', basic('w:k')),
   unknownTo('an empty key', basic(':wk')),
   unknownTo('another scheme', 'Bearer wk'),
@@ -103,7 +103,7 @@ const wrongRequests: ReadonlyArray<Wrong> = [
   coded('gzip twice', 'gzip, gzip', good, 415, 'gzip'),
   coded('gzip that is none', 'gzip', good, 400, 'gzip, and is not'),
   coded('half a gzip', 'gzip', gzipSync('{"batch":[]}').subarray(0, 20), 400, 'gzip, and is not'),
-  coded('a gzip bomb', 'gzip', bomb, 413, 'more than 512000 bytes'),
+  coded('a gzip bomb', 'gzip', gzipSync(Buffer.alloc(100_000_000, 0x20)), 413, 'more than 512000 bytes'),
   wrong('5 MB', 413, 'more than 512000 bytes', { body: batch(track('big', text(5_000_000))) }),
   wrong('more messages than can be right', 413, 'more than 17656 messages', {
     body: batch(...Array.from({ length: 100_000 }, () => 1)),
