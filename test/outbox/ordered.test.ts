@@ -82,7 +82,7 @@ describe('ordered', () => {
   })
 
   it('has all that the outbox inside it has', () => {
-    const more = Object.fromEntries(['opened', 'watch', 'enqueueIn'].map((key) => [key, String]))
+    const more = Object.fromEntries(['opened', 'watch', 'allEnded', 'enqueueIn'].map((key) => [key, String]))
     const inner = { ...memoryOutbox<string>(), ...more } as Outbox<string>
     const all = Object.keys(inner).map((key) => [key, expect.anything() as unknown])
     expect(ordered(inner, keyOf, String)).toEqual(Object.fromEntries(all))
