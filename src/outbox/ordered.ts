@@ -118,6 +118,7 @@ export const ordered = <A>(
     keeps: (entry) => outbox.keeps(entry),
     ...(outbox.addDeadLetter && { addDeadLetter: outbox.addDeadLetter.bind(outbox) }),
     ...(outbox.watch && { watch: outbox.watch.bind(outbox) }),
+    ...(outbox.allEnded && { allEnded: outbox.allEnded.bind(outbox) }),
     enqueue: (items) => outbox.enqueue(items),
     ...(outbox.enqueueIn && { enqueueIn: outbox.enqueueIn.bind(outbox) }),
     lease,

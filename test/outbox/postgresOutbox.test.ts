@@ -120,13 +120,18 @@ describe('PostgreSQL', async () => {
     await outbox.ack(leased.map(ended))
     expect(leased.map(({ item }) => item)).toEqual(['a'])
   })
-  test('a worker that was ended by another leases under a new id', async () => {
-    const a = await open()
-    await a.enqueue(['a'])
-    await lease(a)
+  test('a worker that was ended by another leases under a new id, also after a lost answer', async () => {
+    const clock = virtualClock()
+    const a = await open({ pool: failing((_, __, [, , texts]) => String(texts) === 'd') }, { clock })
+    await Promise.resolve(a.enqueue(['a'])).then(() => lease(a))
     await rows('delete from headrace.worker')
     await a.enqueue(['b'])
     expect((await lease(a)).map(({ item }) => item)).toEqual(['b'])
+    await a.enqueue(['c'])
+    await expect(a.enqueue(['d'])).rejects.toThrow('cut')
+    for (const table of ['item', 'worker']) await rows(`delete from headrace.${table}`)
+    clock.wall(60_000)
+    expect(await lease(a)).toEqual([])
   })
 
   type Fails = (text: string, hasRun: boolean, values: ReadonlyArray<unknown>) => boolean | Promise<boolean>

@@ -75,10 +75,9 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   const prepare = async (): Promise<void> => {
     if (!ids.isBusy() && !isUnsure && me.isSure()) return
     await ids.run(async () => {
-      if (!isUnsure) {
-        if (!me.isSure()) await renew()
-        return
-      }
+      // Before it takes another id: under a new one it would not learn that others have ended the old one.
+      if (!me.isSure()) await renew()
+      if (!isUnsure) return
       // An answer that is lost from now on needs a new id once more.
       isUnsure = false
       try {
