@@ -18,9 +18,9 @@ import { relay, type Relay } from '../outbox/relay.ts'
 import { MIN_UNSAVED, batchOf, type Shape } from '../outbox/take.ts'
 import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
-import { WithNext, answer, makeLayer } from '../sink/layer.ts'
+import { WithNext, makeLayer, stoppable } from '../sink/layer.ts'
 import { MAX_HOLD } from '../sink/retryAfterGate.ts'
-import type { Sink } from '../sink/sink.ts'
+import type { Layer, Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Client, EventTypes, Traits } from './client.ts'
@@ -29,6 +29,7 @@ import { encoder, isMessage, storedMessages, type CallType, type Message, type S
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
 
 const COMMA = 1
+const HELD_BY_CLOSE: Verdict = left(retryable('held', { detail: 'the client is closing' }))
 
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
@@ -37,12 +38,11 @@ const DRAIN_TIMEOUT = 10_000
 type Sent = Record<'batches' | 'requests', number>
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
-const batchSink = (settings: ClientSettings, sent: Sent, isStopped: () => boolean): Sink<SentBatch> => {
-  const { requests, sink, timeout, layer } = settings
+const batchSink = (settings: ClientSettings, sent: Sent, why: () => Verdict | undefined): Sink<SentBatch> => {
+  const { requests, sink, timeout, layer: given } = settings
+  const layer: Layer | undefined = given && ((inner) => given(stoppable(inner, why)))
   const counted = (what: keyof Sent, inner: Sink<SentBatch>): Sink<SentBatch> =>
     makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
-      // A batch may be divided now.
-      if (isStopped()) return answer(observer, left(retryable('held', { detail: 'the client is closing' })))
       sent[what]++
       const onVerdict = (verdict: Verdict): void => {
         // A layer of the host held it back.
@@ -56,7 +56,8 @@ const batchSink = (settings: ClientSettings, sent: Sent, isStopped: () => boolea
     sink === undefined
       ? bareIngestion(endpoint, writeKey, { ...requests, timeout, holds: false }, layer)
       : withTimeout({ timeout })(layer?.(sink) ?? sink)
-  return counted('batches', withBisection()(counted('requests', inner)))
+  // A batch may be divided after the stop.
+  return counted('batches', withBisection()(counted('requests', stoppable(inner, why))))
 }
 
 /** A batch holds messages in their order, up to the count and bytes of the options. */
@@ -118,8 +119,8 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
 
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, requests: 0 }
-  let isStopped = false
-  const sink = batchSink(settings, sent, () => isStopped)
+  let stopped: Verdict | undefined
+  const sink = batchSink(settings, sent, () => stopped)
   const onCorrupt = ({ id }: CorruptRecord): void => work.endedCorrupt(id)
   const store = settings.outbox && openOutbox(settings.outbox, { codec: storedMessages, clock, onCorrupt })
   const bounds = { clock, maxCount, maxBytes, sizeOf: heldBytes }
@@ -158,7 +159,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     work.flush('end')
-    const result = await closeRelay(work, within, timeout, () => (isStopped = true), isExit)
+    const result = await closeRelay(work, within, timeout, () => (stopped = HELD_BY_CLOSE), isExit)
     if (settings.sink === undefined)
       await life.closeInTime('sink', timeout, () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))
@@ -169,9 +170,8 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
 
   const close = (within: number, isExit = false): Promise<CloseResult<Message>> => {
     work.stopAccepting(within > LAST_ATTEMPT)
-    const closing = own(life.close, () => held(shutDown(within, isExit)))
     room.open()
-    return closing
+    return own(life.close, () => held(shutDown(within, isExit)))
   }
 
   /** At the end of the program: sends what waits, until all has ended or nothing more can happen in time. */

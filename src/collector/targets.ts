@@ -5,13 +5,14 @@ import { ConfigError, type Fault } from '../core/refusal.ts'
 import { sumOf, type Totals } from '../core/outcome.ts'
 import { openDestination, orFaults } from '../destination/createDestination.ts'
 import type { SharedOptions } from '../destination/settings.ts'
-import { isSameSecret, urlsSink, webhooksOf, type Hook, type Receivers } from '../destination/urls.ts'
+import { CLOSING, isSameSecret, urlsSink, webhooksOf } from '../destination/urls.ts'
+import type { Hook, Receivers } from '../destination/urls.ts'
 import type { Event } from '../event/event.ts'
 import { bodyOf, type Payload } from '../event/payload.ts'
 import { outboxOption, ownedBy } from '../outbox/lmdb/openOutbox.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { signerSource, type SecretSource } from '../signing/secret.ts'
-import { contramap } from '../sink/layer.ts'
+import { contramap, stoppable } from '../sink/layer.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import type { Collector, DestinationOutcome } from './collector.ts'
 import type { Target } from './ingest.ts'
@@ -29,12 +30,13 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout, layer 
   const signer = secret === undefined ? undefined : signerSource(secret)
   const withSignature = (payload: Payload<Event>): Payload<Event> =>
     signer ? { ...payload, signature: signer()(bodyOf(payload, 0)) } : payload
-  const signed = signer ? contramap(withSignature)(sink) : sink
+  let stopped: typeof CLOSING | undefined
+  const signed = stoppable(signer ? contramap(withSignature)(sink) : sink, () => stopped)
   return (): Receivers => ({
     sink: withTimeout({ timeout })(layer?.(signed) ?? signed),
     exchange: () => undefined,
     closedUntil: () => -Infinity,
-    stop: () => undefined,
+    stop: () => void (stopped = CLOSING),
   })
 }
 

@@ -10,8 +10,7 @@ import { signerOf, type Secret, type SecretSource } from '../signing/secret.ts'
 import type { StandardSecretSource } from '../signing/standard.ts'
 import { closeAll, firstOf } from '../sink/combine.ts'
 import { concurrencyLayer } from '../sink/concurrency.ts'
-import { answer, deliveringBy, makeLayer, makeSink, reporting, subscribeTo } from '../sink/layer.ts'
-import type { Subscribe } from '../sink/layer.ts'
+import { deliveringBy, makeSink, reporting, stoppable, subscribeTo, type Subscribe } from '../sink/layer.ts'
 import { MAX_HOLD, retryAfterGate, type GateState } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -24,17 +23,12 @@ export type Hook = Sink<Payload<Event>>
 export type Receivers = ReturnType<typeof urlsSink>
 
 const deferred = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
-const CLOSING = deferred('the destination is closing')
+export const CLOSING = deferred('the destination is closing')
 const REPLACED = deferred('the settings have changed since')
 const NEW = retryable('held', { detail: 'the settings have this URL since; no request was sent' })
 
-/** Why requests to a URL do not start any more, by its sink: a layer may have held them until then. */
+/** Why requests to a URL do not start any more, by its sink. */
 const stops = new WeakMap<Hook, Verdict>()
-const insideLayer = (bare: Hook, hook: () => Hook): Hook =>
-  makeLayer(bare, (subscribe) => (item, attempt, observer) => {
-    const why = stops.get(hook())
-    return why === undefined ? subscribe(item, attempt, observer) : answer(observer, why)
-  })
 
 type AnySecret = SecretSource | StandardSecretSource | undefined
 
@@ -71,7 +65,7 @@ export const webhooksOf = (options: SharedOptions) => {
         ...(statuses && { statuses }),
         ...(messageIdHeader && { messageIdHeader }),
       })
-      const hook: Hook = layer?.(insideLayer(bare, () => hook)) ?? bare
+      const hook: Hook = layer?.(stoppable(bare, () => stops.get(hook))) ?? bare
       return { text, secret, standard: standardSecret, hook }
     })
     return known.map(({ hook }) => hook)

@@ -19,19 +19,14 @@ const namesToAsk = async (name: string, hosts: string, search: string): Promise<
   const texts = [hosts, search].map((file) => readFile(file, 'latin1').catch(() => ''))
   const [known = '', text = ''] = await Promise.all(texts)
   if (known.toLowerCase().split(/\s+/).includes(name.toLowerCase())) return []
-  const ndots = Number(/^options[ \t].*\bndots:(\d+)/m.exec(text)?.[1] ?? 1)
+  const ndots = Number([...text.matchAll(/^options[ \t](?:.*[ \t])?ndots:(\d+)/gm)].at(-1)?.[1] ?? 1)
   if (name.endsWith('.') || name.split('.').length > ndots) return [name]
-  const last = text.match(/^(search|domain)[ \t].*\S/gm)?.at(-1) ?? ''
-  const [, ...domains] = last.split(/\s+/)
+  const [, ...domains] = (text.match(/^(search|domain)[ \t].*\S/gm)?.at(-1) ?? '').split(/\s+/)
   return [...domains.map((domain) => `${name}.${domain}`), name]
 }
 
 /** Two seconds in all for one name server, so that the rest of an attempt is left for the system. */
 const TIMEOUTS = { timeout: 500, tries: 2 }
-
-/** Whether the name servers were silent, or one behind them was. */
-const isSilent = (answer: PromiseSettledResult<unknown>): boolean =>
-  answer.status === 'rejected' && /^E(TIMEOUT|SERVFAIL)$/.test(codeOf(answer.reason))
 
 /** The answer of the name servers, by c-ares, which needs no thread, for the first name that they know. */
 const askNameServers = async (names: ReadonlyArray<string>) => {
@@ -44,8 +39,10 @@ const askNameServers = async (names: ReadonlyArray<string>) => {
       answer.status === 'rejected' ? [] : answer.value.map((address) => ({ address, family: v6 ? 6 : 4 })),
     )
     if (found.length > 0) return found
-    // The next name may be another host: the system decides.
-    if (answers.some(isSilent)) return 'silent'
+    const codes = String(answers.map((answer) => answer.status === 'rejected' && codeOf(answer.reason)))
+    // The name servers, or those behind them. The next name may be another host: the system decides.
+    if (/TIMEOUT|SERVFAIL/.test(codes)) return 'silent'
+    if (!/^(,?E(NOTFOUND|NODATA))+$/.test(codes)) break
   }
   return []
 }

@@ -257,6 +257,13 @@ export const makeLayer = <A, B = A>(
   return deliveringBy(sink, made)
 }
 
+/** A sink that starts nothing while there is a `why` instead: a layer may hold deliveries until then. */
+export const stoppable = <A>(sink: Sink<A>, why: () => Verdict | undefined): Sink<A> =>
+  makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+    const held = why()
+    return held === undefined ? subscribe(item, attempt, observer) : answer(observer, held)
+  })
+
 /** Holds deliveries back, on one clock. */
 interface Gate {
   /** The verdict of a delivery that is not started. */

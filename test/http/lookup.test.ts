@@ -55,10 +55,12 @@ it.each(['hook', 'in-hosts.example', 'OTHER.example'])('asks the system alone fo
   expect(await world(yes).find(name)).toBe('10.0.0.1/4'),
 )
 
-const pod = '# a pod\nsearch old\noptions edns0 ndots:5\nsearch silent.local dev.svc.local  svc.local \n'
+const pod =
+  '#\nsearch a\noptions ndots:1\noptions b ndots:5\nsearch timeout.local notfound.local  svc.local \n'
 it.each([
-  ['api.dev', pod.replace('silent.local ', ''), '10.9.0.1/4 api.dev.dev.svc.local api.dev.svc.local'],
-  ['api.dev', pod, '10.0.0.1/4 api.dev.silent.local'],
+  ['api.dev', pod.replace('timeout.local ', ''), '10.9.0.1/4 api.dev.notfound.local api.dev.svc.local'],
+  ['api.dev', pod, '10.0.0.1/4 api.dev.timeout.local'],
+  ['api.dev', pod.replace('timeout', 'refused'), '10.0.0.1/4 api.dev.refused.local'],
   ['api.dev', 'search svc.local\n', '8.8.8.8/4 api.dev'],
   ['api.dev.', pod, '8.8.8.8/4 api.dev.'],
 ])('looks for %s in the domains of the system: %j', async (name, search, expected) => {
@@ -66,7 +68,7 @@ it.each([
   const four = (each: string) => {
     asked.push(each)
     if (each === 'api.dev.svc.local') return Promise.resolve(['10.9.0.1'])
-    return each.endsWith('.local') ? no(each.includes('silent') ? 'ETIMEOUT' : 'ENOTFOUND')() : yes()
+    return each.endsWith('.local') ? no(`E${String(each.split('.')[2]).toUpperCase()}`)() : yes()
   }
   expect([await world(four, no('ENODATA'), true, search).find(name), ...asked].join(' ')).toBe(expected)
 })

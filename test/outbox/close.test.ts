@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable, sink, type Verdict } from '../../src/index.ts'
+import { retryable, sink, withConcurrency, type Verdict } from '../../src/index.ts'
 import { memoryOutbox, type Outbox } from '../../src/outbox/index.ts'
 import { exponential } from '../../src/policy/index.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
@@ -11,20 +11,14 @@ import { parts } from '../support/parts.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
+const ended = (): void => undefined
 
 describe('closeRelay', () => {
   const open = (play: Reply) => {
     const clock = virtualClock()
     const sink = scriptedSink<string>({ clock, reply: () => play })
-    const work = relay<string>({
-      sink,
-      outbox: memoryOutbox(),
-      retry: exponential({ base: 1_000 }),
-      clock,
-      random: () => 0,
-      shape: one(10),
-      ended: () => undefined,
-    })
+    const given = { sink, outbox: memoryOutbox<string>(), retry: exponential({ base: 1_000 }), clock, ended }
+    const work = relay<string>({ ...given, random: () => 0, shape: one(10) })
     void work.offer('a')
     const close = (timeout: number, isExit = false): { result: unknown; at: number } => {
       const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
@@ -77,15 +71,25 @@ it.each(['client', 'destination'] as const)('a %s starts nothing of the turn of 
   const asked: unknown[] = []
   const target = () => sink('s', async (item: unknown) => asked.push(item))
   for (const timeout of [0, 500]) {
-    const { call, close } = parts[kind]({ target, ended: () => undefined })
+    const { call, close } = parts[kind]({ target, ended })
     void call('m1')
     const [{ totals, abandoned }] = await Promise.all([close({ timeout }), close()])
     expect([totals, abandoned.length, asked]).toMatchObject([{ accepted: 1, abandoned: 1 }, 1, []])
   }
-  const other = parts[kind]({ target, ended: () => undefined })
+  const other = parts[kind]({ target, ended })
   void other.call('m2')
-  const [closed] = await Promise.all([other.close(), other.close({ timeout: 0 })])
-  expect(closed.totals).toMatchObject({ delivered: 1 })
+  const closed = await Promise.all([other.close(), other.close({ timeout: 0 })])
+  expect(closed).toMatchObject([{ totals: { delivered: 1 } }, {}])
+})
+
+it.each(['client', 'collector'] as const)('a layer starts nothing at the end of a %s', async (kind) => {
+  const clock = virtualClock()
+  const target = <A>() => scriptedSink<A>({ clock, reply: () => ({ verdict: yes, after: 300 }) })
+  const layer = withConcurrency({ concurrency: 1 })
+  const { call, close } = parts[kind]({ clock, target, ended, layer, client: { concurrency: 2 } })
+  await Promise.all(['a', 'b'].map(async (id) => call(id)))
+  const { totals } = await clock.run<{ totals: unknown }>(close({ timeout: 700 }))
+  expect(totals).toMatchObject({ delivered: 1, abandoned: 1 })
 })
 
 it.each(['deliver', 'destination', 'client', 'collector'] as const)(
@@ -101,16 +105,8 @@ it.each(['deliver', 'destination', 'client', 'collector'] as const)(
     // Its item waits for a retry, as one that another process added.
     const target = <A>() => scriptedSink<A>({ clock, reply: () => ({ verdict: busy }) })
     const retry = exponential({ base: 1_000_000 })
-    const { call, rest } = parts[part]({
-      clock,
-      random: () => 1,
-      retry,
-      target,
-      store,
-      ended: () => undefined,
-    })
-    const rested = Promise.resolve(call('a')).then(async () => rest())
-    await clock.run(rested)
+    const { call, rest } = parts[part]({ clock, random: () => 1, retry, target, store, ended })
+    await clock.run(Promise.resolve(call('a')).then(async () => rest()))
     expect([...times, clock.monotonic()]).toEqual([5, 55])
   },
 )

@@ -4,7 +4,7 @@ import { Subject } from 'rxjs'
 import { createClient, type ClientOptions, type Message, type SentBatch } from '../../src/client/index.ts'
 import { createCollector } from '../../src/collector/index.ts'
 import type { Event } from '../../src/event/index.ts'
-import { deliver, type DeliverOptions, type Payload, type Sink } from '../../src/index.ts'
+import { deliver, type DeliverOptions, type Layer, type Payload, type Sink } from '../../src/index.ts'
 import type { Outbox } from '../../src/outbox/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
 
@@ -14,6 +14,7 @@ export interface PartOptions extends Pick<DeliverOptions, 'clock' | 'random' | '
   readonly store?: (<A>() => Outbox<A>) | undefined
   readonly ended: (kind: string, id: string) => void
   readonly client?: ClientOptions
+  readonly layer?: Layer
 }
 
 type Item = Readonly<{ id: string }>
