@@ -169,22 +169,23 @@ export interface BrokenReceiver {
 }
 
 /** `judge`: the status of the answer to a signature, beside the right one. */
-const scriptOf =
-  (judge: (signature: string, right: string) => number): BrokenReceiver['script'] =>
-  (secret) =>
-  ({ headers, body }) => {
-    const signature = String(headers['x-signature'] ?? '')
-    return { do: 'status', code: judge(signature, signerOf(secret)(String(body))) }
-  }
+const brokenReceiver = (
+  vector: string,
+  judge: (signature: string, right: string) => number,
+): BrokenReceiver => ({
+  vector,
+  script: (secret) => (received) => {
+    const signature = String(received.headers['x-signature'] ?? '')
+    return { do: 'status', code: judge(signature, signerOf(secret)(String(received.body))) }
+  },
+})
 
 /** Receivers with one fault each, by name, to test a check: `loopbackReceiver(script(secret))`. */
 export const brokenReceivers = {
-  'accepts requests without a signature': {
-    vector: 'signature/missing',
-    script: scriptOf((signature, right) => (['', right].includes(signature) ? 200 : 401)),
-  },
-  'answers 500 to a wrong signature': {
-    vector: 'signature/wrong-key',
-    script: scriptOf((signature, right) => (signature === right ? 200 : 500)),
-  },
+  'accepts requests without a signature': brokenReceiver('signature/missing', (signature, right) =>
+    ['', right].includes(signature) ? 200 : 401,
+  ),
+  'answers 500 to a wrong signature': brokenReceiver('signature/wrong-key', (signature, right) =>
+    signature === right ? 200 : 500,
+  ),
 } satisfies Readonly<Record<string, BrokenReceiver>>
