@@ -392,8 +392,9 @@ describe('PostgreSQL', async () => {
     await eventually(() => clock.advance(1_000).then(() => isOver)).toBe(true)
   })
 
-  test('a deliver that stops leaves free what it leased ahead', async () => {
-    const outbox = await open({ queue: 'ahead' })
+  test('a deliver that stops leaves free what it leased ahead, and tells others, as a close does', async () => {
+    const asked: string[] = []
+    const outbox = await open({ pool: failing((text) => asked.push(text) < 0), queue: 'ahead' })
     await outbox.enqueue(texts(9))
     const hangs = sink<string>('s', () => new Promise(constVoid))
     const running = NEVER.pipe(deliver(hangs, { outbox, maxInFlight: 2 })).subscribe()
@@ -401,6 +402,9 @@ describe('PostgreSQL', async () => {
     await eventually(taken).toHaveLength(4)
     running.unsubscribe()
     await eventually(taken).toEqual([])
+    await eventually(() => asked.at(-1)).toContain('pg_notify')
+    await outbox.close()
+    expect(asked.at(-1)).toContain('pg_notify')
   })
 
   const openMany = async (count: number, options: Some, of: Of = {}) => {
@@ -411,11 +415,7 @@ describe('PostgreSQL', async () => {
   type Many = Awaited<ReturnType<typeof openMany>>
   const drained = async ({ queue, workers }: Many, feed = () => Promise.resolve()) => {
     const seen: string[] = []
-    const to = sink<string>('s', async (item) => {
-      seen.push(item)
-      await new Promise((done) => setImmediate(done))
-      return right(undefined)
-    })
+    const to = sink<string>('s', (item) => new Promise((done) => setImmediate(done, void seen.push(item))))
     const running = workers.map((outbox) => NEVER.pipe(deliver(to, { outbox, maxInFlight: 20 })).subscribe())
     await feed()
     await eventually(() => rows('select id from headrace.item where queue = $1', [queue])).toEqual([])
