@@ -161,21 +161,22 @@ describe('PostgreSQL', async () => {
     expect(await rows(`select id from headrace.item where worker is not null and queue='lossy'`)).toEqual([])
   })
 
-  test('an ack after a retirement that failed many times removes its item', async () => {
-    let fault = ''
-    const broken = failing((text, hasRun) => text.includes(`.${fault}(`) && (fault === 'retire') !== hasRun)
-    const outbox = await open({ pool: broken, queue: 'retired' })
-    await outbox.enqueue(['a'])
-    const mine = await lease(outbox)
-    fault = 'enqueue'
-    await expect(outbox.enqueue(['b', 'c'])).rejects.toThrow('cut')
-    fault = 'retire'
-    for (let n = 0; n < 12; n++) await expect(outbox.enqueue(['d'])).rejects.toThrow('cut')
-    await outbox.ack(mine.map(ended))
-    fault = 'none'
+  test('an ack after a retirement that failed for long removes its item, and others stay leased', async () => {
+    const [clock, faults] = [virtualClock(), new Map<string, 'breaks' | 'loses'>()]
+    const faultOf = (text: string) => faults.get(text.split('(')[0]?.split('.')[1] ?? '')
+    const { view } = virtualPool(pool, clock, new Set(), faultOf)
+    const outbox = await open({ pool: view, queue: 'retired' }, { clock })
+    const mine = await Promise.resolve(outbox.enqueue(['a', 'z'])).then(() => lease(outbox))
+    faults.set('enqueue', 'loses')
+    await expect(outbox.enqueue(['b', 'c'])).rejects.toThrow('broke')
+    faults.set('retire', 'breaks')
+    for (let n = 0; n < 12; n += await clock.advance(9_000).then(() => 1))
+      await expect(outbox.enqueue(['d'])).rejects.toThrow('broke')
+    await outbox.ack(mine.slice(0, 1).map(ended))
+    faults.clear()
     await outbox.enqueue(['d'])
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b', 'c', 'd'])
-    expect(await rows(`select item from headrace.item where queue = 'retired'`)).toHaveLength(3)
+    expect(await rows(`select item from headrace.item where queue = 'retired'`)).toHaveLength(4)
     expect(await rows(`select id from headrace.worker where queue = 'retired'`)).toHaveLength(1)
   })
 
