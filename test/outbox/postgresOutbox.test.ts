@@ -161,21 +161,22 @@ describe('PostgreSQL', async () => {
     expect(await rows(`select id from headrace.item where worker is not null and queue='lossy'`)).toEqual([])
   })
 
-  test('an ack after a retirement that failed many times removes its item', async () => {
-    let fault = ''
-    const broken = failing((text, hasRun) => text.includes(`.${fault}(`) && (fault === 'retire') !== hasRun)
-    const outbox = await open({ pool: broken, queue: 'retired' })
-    await outbox.enqueue(['a'])
-    const mine = await lease(outbox)
-    fault = 'enqueue'
-    await expect(outbox.enqueue(['b', 'c'])).rejects.toThrow('cut')
-    fault = 'retire'
-    for (let n = 0; n < 12; n++) await expect(outbox.enqueue(['d'])).rejects.toThrow('cut')
-    await outbox.ack(mine.map(ended))
-    fault = 'none'
+  test('an ack after a retirement that failed for long removes its item, and others stay leased', async () => {
+    const [clock, faults] = [virtualClock(), new Map<string, 'breaks' | 'loses'>()]
+    const faultOf = (text: string) => faults.get(text.split('(')[0]?.split('.')[1] ?? '')
+    const { view } = virtualPool(pool, clock, new Set(), faultOf)
+    const outbox = await open({ pool: view, queue: 'retired' }, { clock })
+    const mine = await Promise.resolve(outbox.enqueue(['a', 'z'])).then(() => lease(outbox))
+    faults.set('enqueue', 'loses')
+    await expect(outbox.enqueue(['b', 'c'])).rejects.toThrow('broke')
+    faults.set('retire', 'breaks')
+    for (let n = 0; n < 12; n += await clock.advance(9_000).then(() => 1))
+      await expect(outbox.enqueue(['d'])).rejects.toThrow('broke')
+    await outbox.ack(mine.slice(0, 1).map(ended))
+    faults.clear()
     await outbox.enqueue(['d'])
     expect((await lease(outbox)).map(({ item }) => item)).toEqual(['b', 'c', 'd'])
-    expect(await rows(`select item from headrace.item where queue = 'retired'`)).toHaveLength(3)
+    expect(await rows(`select item from headrace.item where queue = 'retired'`)).toHaveLength(4)
     expect(await rows(`select id from headrace.worker where queue = 'retired'`)).toHaveLength(1)
   })
 
@@ -392,8 +393,9 @@ describe('PostgreSQL', async () => {
     await eventually(() => clock.advance(1_000).then(() => isOver)).toBe(true)
   })
 
-  test('a deliver that stops leaves free what it leased ahead', async () => {
-    const outbox = await open({ queue: 'ahead' })
+  test('a deliver that stops leaves free what it leased ahead, and tells others, as a close does', async () => {
+    const asked: string[] = []
+    const outbox = await open({ pool: failing((text) => asked.push(text) < 0), queue: 'ahead' })
     await outbox.enqueue(texts(9))
     const hangs = sink<string>('s', () => new Promise(constVoid))
     const running = NEVER.pipe(deliver(hangs, { outbox, maxInFlight: 2 })).subscribe()
@@ -401,6 +403,9 @@ describe('PostgreSQL', async () => {
     await eventually(taken).toHaveLength(4)
     running.unsubscribe()
     await eventually(taken).toEqual([])
+    await eventually(() => asked.at(-1)).toContain('pg_notify')
+    await outbox.close()
+    expect(asked.at(-1)).toContain('pg_notify')
   })
 
   const openMany = async (count: number, options: Some, of: Of = {}) => {
@@ -411,11 +416,7 @@ describe('PostgreSQL', async () => {
   type Many = Awaited<ReturnType<typeof openMany>>
   const drained = async ({ queue, workers }: Many, feed = () => Promise.resolve()) => {
     const seen: string[] = []
-    const to = sink<string>('s', async (item) => {
-      seen.push(item)
-      await new Promise((done) => setImmediate(done))
-      return right(undefined)
-    })
+    const to = sink<string>('s', (item) => new Promise((done) => setImmediate(done, void seen.push(item))))
     const running = workers.map((outbox) => NEVER.pipe(deliver(to, { outbox, maxInFlight: 20 })).subscribe())
     await feed()
     await eventually(() => rows('select id from headrace.item where queue = $1', [queue])).toEqual([])

@@ -330,7 +330,7 @@ const postgresOutbox = <A>(
     await opening.catch(constVoid)
     // If it fails, the leases end with their time.
     await inTime(backgroundClock, LEAVE_TIMEOUT, () => me.end())
-    if (leases.leased.size > 0) await ask('ring', [queue])
+    if (waiting() > 0) await ask('ring', [queue])
   }
 
   return {
@@ -385,7 +385,7 @@ const postgresOutbox = <A>(
       add(0, 0, 1)
       await evict()
     },
-    takeRemaining: leases.freeReady,
+    takeRemaining: () => leases.freeReady().finally(() => waiting() > 0 && bell.ring()),
     nextDue: leases.nextDue,
     watch: (call) => {
       lookAgain = call

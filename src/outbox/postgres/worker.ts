@@ -29,8 +29,10 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     const startedAt = clock.monotonic()
     // Before the first answer the server's time is not known: then nothing of others ends.
     const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
+    // While it takes another id, the older one has its leases and is not renewed: then nothing ends.
+    const ends = isRetiring ? 0 : at
     const asked = own.offset()
-    const [found] = await ask('renew', [queue, me, at, Math.ceil(leaseTime * HOLDS)])
+    const [found] = await ask('renew', [queue, me, ends, at - ends + Math.ceil(leaseTime * HOLDS)])
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
     offset = asked
     ahead = Number(found.now) - Math.floor(clock.monotonic() + asked)
@@ -72,8 +74,6 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
       isRetiring = false
       ids = ids.slice(0, 2)
     },
-    end: async (): Promise<void> => {
-      if (ids.length > 0) await ask('retire', [queue, ids, null, []])
-    },
+    end: async () => ids.length > 0 && ask('retire', [queue, ids, null, []]),
   }
 }
