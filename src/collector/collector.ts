@@ -133,7 +133,7 @@ export interface Collector extends AsyncDisposable {
    * change. Without `enabled` its toggle stays.
    */
   readonly update: (settings: CollectorSettings) => Either<ReadonlyArray<Fault> | Closed, void>
-  /** Resolves with the totals of all destinations when no event waits, or it is closed. */
+  /** Resolves with the totals of all destinations when each of them is idle, or it is closed. */
   readonly idle: () => Promise<Totals>
   /** The dead letters of a destination; undefined if there is none of this name. */
   readonly dead: (destination: string) => OwnDeadLetters<Payload<Event>> | undefined
