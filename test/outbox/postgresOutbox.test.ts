@@ -100,10 +100,11 @@ describe('PostgreSQL', async () => {
     test('change nothing', async () => expect(await changes(schema)).toBe(false))
     test('would without their fence', async () => {
       const mutant = newSchema()
-      const parts = schemaSql(mutant).split('i.worker = any(mine)')
-      expect(parts).toHaveLength(5)
-      const [first, rest] = [parts.slice(0, fence + 1), parts.slice(fence + 1)]
-      await pool.query([first, rest].map((each) => each.join('i.worker = any(mine)')).join('true'))
+      let at = 0
+      // A close has two of them.
+      const sql = schemaSql(mutant).replace('if not found then return; end if;\n  update', 'update')
+      await pool.query(sql.replace(/i\.worker = (any\(mine\)|me)/g, (all) => (at++ === fence ? 'true' : all)))
+      expect(at).toBe(4)
       expect(await changes(mutant)).toBe(true)
     })
   })
@@ -122,7 +123,7 @@ describe('PostgreSQL', async () => {
   })
   test('a worker that was ended by another leases under a new id, also after a lost answer', async () => {
     const clock = virtualClock()
-    const a = await open({ pool: failing((_, __, [, , texts]) => String(texts) === 'd') }, { clock })
+    const a = await open({ pool: failing((_, __, [, , , texts]) => String(texts) === 'd') }, { clock })
     await Promise.resolve(a.enqueue(['a'])).then(() => lease(a))
     await rows('delete from headrace.worker')
     await a.enqueue(['b'])
@@ -161,7 +162,33 @@ describe('PostgreSQL', async () => {
     expect(await rows(`select id from headrace.item where worker is not null and queue='lossy'`)).toEqual([])
   })
 
-  test('an ack after a retirement that failed for long removes its item, and others stay leased', async () => {
+  test('a statement that runs after a later one freed its leases changes nothing', async () => {
+    const late: Array<() => Promise<unknown>> = []
+    let cuts = 0
+    const slow = failing((text, hasRun, values) => {
+      return !hasRun && cuts-- > 0 && late.push(() => pool.query(text, [...values])) > 0
+    })
+    const outbox = await open({ pool: slow, queue: 'slow' })
+    cuts = 1
+    await expect(lease(outbox)).rejects.toThrow('cut')
+    await outbox.enqueue(['a'])
+    const before = await lease(outbox)
+    cuts = 2
+    await expect(outbox.enqueue(['b'])).rejects.toThrow('cut')
+    await expect(outbox.enqueue(['c'])).rejects.toThrow('cut') // The release of "b".
+    await outbox.enqueue(['c'])
+    const mine = [...before, ...(await lease(outbox))].map(({ item }) => item)
+    for (const run of late.reverse()) await run()
+    const leased = await rows(
+      `select item from headrace.item where queue = 'slow' and worker > 0 order by id`,
+    )
+    expect([mine, leased.map(({ item }) => item)]).toEqual([
+      ['a', 'c'],
+      ['a', 'c'],
+    ])
+  })
+
+  test('an ack after a release that failed for long removes its item, and others stay leased', async () => {
     const [clock, faults] = [virtualClock(), new Map<string, 'breaks' | 'loses'>()]
     const faultOf = (text: string) => faults.get(text.split('(')[0]?.split('.')[1] ?? '')
     const { view } = virtualPool(pool, clock, new Set(), faultOf)
@@ -169,7 +196,7 @@ describe('PostgreSQL', async () => {
     const mine = await Promise.resolve(outbox.enqueue(['a', 'z'])).then(() => lease(outbox))
     faults.set('enqueue', 'loses')
     await expect(outbox.enqueue(['b', 'c'])).rejects.toThrow('broke')
-    faults.set('retire', 'breaks')
+    faults.set('free', 'breaks')
     for (let n = 0; n < 12; n += await clock.advance(9_000).then(() => 1))
       await expect(outbox.enqueue(['d'])).rejects.toThrow('broke')
     await outbox.ack(mine.slice(0, 1).map(ended))
@@ -186,7 +213,7 @@ describe('PostgreSQL', async () => {
     let leased: Promise<boolean> | undefined
     const lossy = failing((text, hasRun, values) => {
       // One that leases ahead asks for no retries, and is answered.
-      if (text.includes('.lease(') && hasRun && values[3] !== 0) return leased ?? false
+      if (text.includes('.lease(') && hasRun && values[4] !== 0) return leased ?? false
       return isCut && hasRun && text.includes('.nack(')
     })
     const queue = `repeated ${how}`
@@ -222,7 +249,7 @@ describe('PostgreSQL', async () => {
     for (let n = 0; n < 10; n++) await clock.advance(10_000)
     expect([mine.length, await lease(a)]).toEqual([1, []])
     // It looks each second, also while it has leased all that it knows of.
-    await rows(`select headrace.enqueue('of others', null, '{y}', '{1}', null)`)
+    await rows(`select headrace.enqueue('of others', null, null, '{y}', '{1}', null, null)`)
     await clock.advance(1_000)
     expect((await lease(b)).map(({ item }) => item)).toEqual(['y'])
   })
@@ -309,7 +336,7 @@ describe('PostgreSQL', async () => {
     let failures = 2
     const cut = failing((text, hasRun) => !hasRun && text.includes('.ack(') && failures-- > 0)
     const outbox = await open({ pool: cut, queue: 'corrupt' }, { codec, clock, onCorrupt })
-    await rows(`select headrace.enqueue('corrupt', null, '{bad,good}', '{3,4}', null)`)
+    await rows(`select headrace.enqueue('corrupt', null, null, '{bad,good}', '{3,4}', null, null)`)
     await eventually(async () => (await lease(outbox)).map(({ item }) => item)).toEqual(['good'])
     await eventually(() => clock.advance(1_000).then(() => told.length)).toBe(1)
     expect(await outbox.dead.list({ limit: Infinity })).toMatchObject([{ reason: 'corrupt', raw: 'bad' }])
@@ -346,7 +373,7 @@ describe('PostgreSQL', async () => {
       if (query.text.includes('as waiting') && ++counts < 3) await held()
       return view.query(query)
     }
-    await rows(`select headrace.enqueue('counts', null, '{a}', '{1}', null)`)
+    await rows(`select headrace.enqueue('counts', null, null, '{a}', '{1}', null, null)`)
     const outbox = postgres({ pool: { ...view, query }, schema, queue })({ codec: textCodec, clock })
     const counting = () => turns().then(() => counts > 0)
     expect(await failure(1_000, () => outbox.opened?.(), counting)).toBe('it did not fail')
@@ -554,7 +581,7 @@ describe('PostgreSQL', async () => {
     await run(`update headrace.item set worker = 1, key = 'last' where id = 20000`)
     await run(`insert into headrace.worker (queue, expires) values ('p', 1)`)
     await run('vacuum analyze headrace.item')
-    const [last, none] = [await ackOf(`'{20000}'`), await pages(`lease('p', 1, 1, 9, 9, 0, 0)`)]
+    const [last, none] = [await ackOf(`'{20000}'`), await pages(`lease('p', 1, 0, 1, 9, 9, 0, 0)`)]
     client.release()
     expect(Math.max(many, last, none)).toBeLessThan(500)
   })

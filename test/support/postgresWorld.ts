@@ -19,19 +19,23 @@ export const openSchema = async () => {
   return { pool, schema, url }
 }
 
-/** What happens to a statement: its connection breaks before it runs, or its answer is lost. */
-export type Faults = (text: string, values: ReadonlyArray<unknown>) => 'breaks' | 'loses' | undefined
+/**
+ * What happens to a statement: its connection breaks before it runs, or its answer is lost. With a number it
+ * runs after as many later ones.
+ */
+export type Faults = (text: string, values: ReadonlyArray<unknown>) => 'breaks' | 'loses' | number | undefined
 
-/** Every eighth statement fails. The answer of a lease or of a result is lost as often as it does not run. */
+/** Every eighth statement fails. One that changes leases runs for all that, in half of the cases. */
 export const brokenConnections = (seed: number): Faults => {
   const random = seededRandom(seed)
   return (text, values) => {
     // A close that fails leaves its leases to their time, for which the laws do not wait.
-    const isClose = text.includes('.retire(') && values[2] === null
+    const isClose = text.includes('.free(') && values[2] === null
     // An eviction that fails is made up for at the next count.
     const isEviction = text.includes('offset $2')
     if (isClose || isEviction || random() > 1 / 8) return undefined
-    return /\.(lease|ack|nack|renew)\(/.test(text) && random() < 1 / 2 ? 'loses' : 'breaks'
+    if (!/\.(lease|ack|nack|renew|free)\(|into \w+\.worker/.test(text) || random() < 1 / 2) return 'breaks'
+    return text.includes('.nack(') || random() < 1 / 2 ? 'loses' : Math.ceil(3 * random())
   }
 }
 
@@ -79,14 +83,23 @@ export const virtualPool = (
   faultOf: Faults = () => undefined,
 ) => {
   let isDead = false
+  /** Statements that run late, and how many others come before. */
+  let late: ReadonlyArray<{ readonly after: number; readonly run: () => Promise<unknown> }> = []
+  const runLate = async (): Promise<void> => {
+    const due = late.filter(({ after }) => after <= 1)
+    late = late.filter(({ after }) => after > 1).map(({ after, run }) => ({ after: after - 1, run }))
+    for (const { run } of due) await run()
+  }
   const view: Pool = {
     query: (query) => {
       if (isDead) return Promise.reject(new Error('it was killed'))
       const values = query.values ?? []
       const fault = faultOf(query.text, values)
-      if (fault === 'breaks') return Promise.reject(new Error(BROKEN))
+      if (typeof fault === 'number') late = [...late, { after: fault, run: () => pool.query(query) }]
+      if (typeof fault === 'number' || fault === 'breaks') return Promise.reject(new Error(BROKEN))
       if (query.text.includes('pg_notify')) for (const hear of bell) hear(String(values[0]))
-      const answer = pool.query({ ...query, values }).then((result) => {
+      const answer = pool.query({ ...query, values }).then(async (result) => {
+        await runLate()
         // The server's clock is the world's.
         const rows = result.rows.map((row) => ({
           ...(row as object),

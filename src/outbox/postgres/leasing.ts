@@ -2,7 +2,7 @@ import { constVoid } from '../../core/either.ts'
 import { queue as queueOf } from '../../core/queue.ts'
 import type { Entry, LeaseLimits } from '../outbox.ts'
 import type { AskServer, LeasedRow } from './statements.ts'
-import type { Worker } from './worker.ts'
+import type { Holder, Worker } from './worker.ts'
 
 /** The most entries that are leased ahead of the relay. */
 const MAX_LEASED_AHEAD = 1_000
@@ -47,8 +47,8 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   let isUnsure = false
   /** One lease at a time. */
   const fetches = lane()
-  /** One change of the id at a time: of two new ids only the last would be renewed. */
-  const ids = lane()
+  /** One change of the holder at a time. */
+  const holders = lane()
   let isEnded = false
 
   const look = (): void => {
@@ -73,15 +73,14 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   }
   /** Makes the worker ready for a statement that leases. */
   const prepare = async (): Promise<void> => {
-    if (!ids.isBusy() && !isUnsure && me.isSure()) return
-    await ids.run(async () => {
-      // Before it takes another id: under a new one it would not learn that others have ended the old one.
+    if (!holders.isBusy() && !isUnsure && me.isSure()) return
+    await holders.run(async () => {
       if (!me.isSure()) await renew()
       if (!isUnsure) return
-      // An answer that is lost from now on needs a new id once more.
+      // An answer that is lost from now on needs a new generation once more.
       isUnsure = false
       try {
-        await me.replace(() => [...leased.keys()])
+        await me.free([...leased.keys()])
         look()
       } catch (error) {
         isUnsure = true
@@ -89,11 +88,12 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       }
     })
   }
-  /** Runs a statement that leases. */
-  const leasing = async <T>(statement: () => Promise<T>): Promise<T> => {
+  /** Runs a statement that leases. If the holder is another one later, what it leased is free again. */
+  const leasing = async <T>(statement: (holder: Holder) => Promise<T>) => {
     await prepare()
+    const holder = me.holder()
     try {
-      return await statement()
+      return [await statement(holder), holder] as const
     } catch (error) {
       isUnsure = true
       throw error
@@ -108,14 +108,12 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       if (isEnded || (retries === 0 && news === 0)) return []
       const start = idFrom
       const before = changes
-      let by = me.id()
-      const rows = await leasing(() =>
-        ask('lease', [queue, (by = me.id()), me.now(), retries, news, dueFrom, start]),
+      const [rows, by] = await leasing(({ id, generation }) =>
+        ask('lease', [queue, id, generation, me.now(), retries, news, dueFrom, start]),
       )
-      // What was leased under an older id is free again.
-      if (by !== me.id()) continue
+      if (by !== me.holder()) continue
       if (rows.length === 0) {
-        await ids.run(renew)
+        await holders.run(renew)
         continue
       }
       const { due: next } = rows.at(-1) ?? {}
@@ -170,8 +168,8 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     /** Whether new items may be leased as they are stored: nothing older waits, and they are wanted now. */
     hasRoomFor: (count: number): boolean => !mayHaveNew && !isEnded && ready.size() + count <= wanted,
     /** An item was stored. If it is leased, it is ready. */
-    stored: (entry: Entry<A>, worker: string | null, isKeyed: boolean): boolean => {
-      const isMine = worker !== null && worker === me.id()
+    stored: (entry: Entry<A>, by: Holder, isKeyed: boolean): boolean => {
+      const isMine = by === me.holder()
       if (isMine) {
         leased.set(entry.id, { isKeyed })
         ready.push(entry)
@@ -199,7 +197,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     alone: fetches.run,
     renew: async () => {
       if (isUnsure) await prepare()
-      return ids.run(renew)
+      return holders.run(renew)
     },
     /** The relay asks for no more: entries that it has not asked for become free, for all processes. */
     freeReady: (): Promise<never[]> =>

@@ -20,7 +20,7 @@ import { leasingOf } from './leasing.ts'
 import { resultsOf } from './results.ts'
 import { openQueue, schemaName } from './schema.ts'
 import { runIn, statementsOf, storedKey, type PostgresPool } from './statements.ts'
-import { workerOf } from './worker.ts'
+import { NO_HOLDER, workerOf, type Holder } from './worker.ts'
 
 export { migrate } from './schema.ts'
 export type { PostgresPool } from './statements.ts'
@@ -275,29 +275,31 @@ const postgresOutbox = <A>(
     })
   /** A list failed: a later bookmark would skip its items. */
   let hasGap = false
-  const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, worker: string | null): unknown[] => {
+  const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, by?: Holder): unknown[] => {
     const bookmarks = hasGap ? [] : offers.flatMap(({ bookmark }) => bookmark ?? [])
     const marks = new Map(bookmarks.map(({ name, value }) => [storedKey(name), value]))
     const texts = offers.map(({ text }) => text)
     const sizes = offers.map(({ size }) => size)
     const keys = keyOf === undefined ? null : offers.map(({ key }) => key)
-    return [queue, worker, texts, sizes, keys, marks.size === 0 ? null : [...marks].flat()]
+    const { id, generation } = by ?? { id: null, generation: null }
+    return [queue, id, generation, texts, sizes, keys, marks.size === 0 ? null : [...marks].flat()]
   }
   const store = async (offers: ReadonlyArray<KeyedOffer<A>>): Promise<Enqueued<A>> => {
     const fits = room()
     const refusals = offers.map(({ item, size }) => fits(item, size))
     const taken = offers.filter((_, at) => refusals[at] === undefined)
-    const insert = async () => {
-      const rows = await ask('enqueue', valuesOf(taken, leases.hasRoomFor(taken.length) ? me.id() : '0'))
+    const insert = async (holder: Holder) => {
+      const by = leases.hasRoomFor(taken.length) ? holder : NO_HOLDER
+      const rows = await ask('enqueue', valuesOf(taken, by))
       if (rows.length !== taken.length) throw new Error('PostgreSQL did not answer for each item')
       return rows
     }
-    const rows = taken.length === 0 ? [] : await leases.leasing(insert)
+    const [rows, by] = taken.length === 0 ? [[], NO_HOLDER] : await leases.leasing(insert)
     const entries = rows.map(({ id, worker }, at) => {
       // A row for each of them, by place.
       const { item, key } = taken[at] as KeyedOffer<A>
       const entry = newEntry(id, item)
-      return { entry, isMine: leases.stored(entry, worker, key !== null) }
+      return { entry, isMine: leases.stored(entry, worker === null ? NO_HOLDER : by, key !== null) }
     })
     add(taken.length, totalSize(taken))
     if (entries.some(({ isMine }) => !isMine)) freed()
@@ -357,7 +359,7 @@ const postgresOutbox = <A>(
     enqueueIn: async (client, items) => {
       const offers = offersOf(items)
       // The host's transactions may hold all connections.
-      if (me.id() === null)
+      if (!me.isRegistered())
         await inTime(backgroundClock, OPEN_TIMEOUT, opened).catch((error: unknown) => {
           throw new Error(`the outbox is not open; do transactions hold its connections? ${messageOf(error)}`)
         })
@@ -367,7 +369,7 @@ const postgresOutbox = <A>(
       const run = runIn(client)
       const [one, ...others] = offers
       if (one?.key === null && others.length === 0) await run(enqueueOneText, [queue, one.size, one.text])
-      else await run(enqueueText, valuesOf(offers, null))
+      else await run(enqueueText, valuesOf(offers))
       if (options.notify) await run(ringText, [queue])
       // If the host rolls back, the next count corrects it.
       add(offers.length, totalSize(offers))

@@ -62,21 +62,12 @@ export const resultsOf = <A>(
   linger: number,
   ended: (count: number, bytes: number, dead: number) => Promise<void>,
 ) => {
-  /** Asks again if the worker took another id: the leases may have gone to it before the statement ran. */
-  const asWorker = async <T>(statement: (ids: ReadonlyArray<string>) => Promise<ReadonlyArray<T>>) => {
-    const answers: T[] = []
-    for (let ids: ReadonlyArray<string> | undefined; ids !== me.ids();) {
-      ids = me.ids()
-      answers.push(...(await statement(ids)))
-    }
-    return answers
-  }
   /** Removes leased items that ended. Those with an `about` are dead letters; '' is that of an unreadable. */
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
     const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
     const dead = abouts.some((about) => about !== null) ? abouts : null
     const leases = ids.map((id) => [id, leased.get(id)] as const)
-    const answers = await asWorker((mine) => ask('ack', [queue, mine, me.now(), ids, isKeyed, dead]))
+    const answers = await ask('ack', [queue, [me.holder().id], me.now(), ids, isKeyed, dead])
     if (isKeyed) turned()
     for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
     // A lease anew is another one.
@@ -99,23 +90,19 @@ export const resultsOf = <A>(
     if (!leaseOf.has(nack)) leaseOf.set(nack, lease)
     return lease !== undefined && leaseOf.get(nack) === lease
   }
-  const putBackAs = async (list: ReadonlyArray<Nack<A>>, ids: ReadonlyArray<string>): Promise<never[]> => {
+  const putBackList = async (list: ReadonlyArray<Nack<A>>): Promise<void> => {
     const mine = list.filter(isSameLease)
     const dues = mine.map(({ due }) => Math.max(1, Math.floor(due + me.ahead())))
     const abouts = mine.map(({ entry }) => aboutRetry(entry, me.ahead()) || null)
-    if (mine.length > 0) await ask('nack', [ids, mine.map(({ entry }) => entry.id), dues, abouts])
+    if (mine.length > 0)
+      await ask('nack', [[me.holder().id], mine.map(({ entry }) => entry.id), dues, abouts])
     for (const due of dues) putBack(due)
-    return []
   }
   const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
     if (me.hasJumped()) await renew()
     // A running lease may take an entry that an earlier statement put back.
-    let isRepeat = list.some((nack) => leaseOf.has(nack))
-    await asWorker((ids) => {
-      const answer = isRepeat ? alone(() => putBackAs(list, ids)) : putBackAs(list, ids)
-      isRepeat = true
-      return answer
-    })
+    const isRepeat = list.some((nack) => leaseOf.has(nack))
+    await (isRepeat ? alone(() => putBackList(list)) : putBackList(list))
     // What is due already may have been leased anew before this answer.
     for (const nack of list) if (isSameLease(nack)) leased.delete(nack.entry.id)
   })

@@ -16,7 +16,7 @@ import { ConfigError, ShownError } from '../../core/refusal.ts'
 import type { AskServer, PostgresPool } from './statements.ts'
 
 /** The version of what `schemaSql` makes. A newer one replaces functions, and keeps rows. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** The name of a schema. It stands unquoted in statements. */
 export const schemaName = guarded(
@@ -53,9 +53,13 @@ export const schemaSql = (schema = 'headrace'): string => {
       select e.id from ${schema}.item e
       where e.queue = q and e.key <= k and (e.key, e.id) > (k, 0) order by e.key, e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
+  const unless = (found: string, make: string): string =>
+    `do $$ begin if not exists (${found}) then ${make}; end if; end $$;`
   const index = (name: string, on: string): string =>
-    `do $$ begin if pg_catalog.to_regclass('${schema}.${name}') is null then
-      create index ${name} on ${schema}.item ${on}; end if; end $$;`
+    unless(
+      `select where pg_catalog.to_regclass('${schema}.${name}') is not null`,
+      `create index ${name} on ${schema}.item ${on}`,
+    )
   return `
 create schema if not exists ${schema};
 create table if not exists ${schema}.version (version int not null);
@@ -63,6 +67,11 @@ create table if not exists ${schema}.queue (queue text primary key, kind text no
 create table if not exists ${schema}.worker (
   id bigint generated always as identity primary key, queue text not null, expires bigint not null
 ) with (fillfactor = 50);
+-- A statement that leases names it, and leases nothing after "free" has raised it.
+${unless(
+  `select from pg_catalog.pg_attribute where attrelid = '${schema}.worker'::regclass and attname = 'generation'`,
+  `alter table ${schema}.worker add generation bigint not null default 0`,
+)}
 create table if not exists ${schema}.item (
   id bigint generated always as identity primary key, queue text not null,
   due bigint not null default 0, -- 0: never put back; else milliseconds since 1970 by the server's clock
@@ -84,9 +93,8 @@ create table if not exists ${schema}.bookmark (queue text, name text, value text
 
 -- Adds items, leased to a worker if that is alive: 0 is none, null a transaction of a host. Of a key only the
 -- first item is free or leased. The bookmarks are names and values in turns.
-drop function if exists ${schema}.enqueue(text, bigint, text[], float8[], text[]);
 create or replace function ${schema}.enqueue(
-  q text, me bigint, items text[], sizes float8[], keys text[], marks text[] default null)
+  q text, me bigint, gen bigint, items text[], sizes float8[], keys text[], marks text[])
 returns table (id bigint, worker bigint) ${STEADY_PLAN} as $$
 #variable_conflict use_column
 declare alive bigint;
@@ -94,7 +102,7 @@ begin
   if me is not null then
     perform set_config('lock_timeout', '25s', true);
     -- The lock keeps another worker from ending the leases of this one meanwhile.
-    select w.id into alive from ${schema}.worker w where w.id = me for key share;
+    select w.id into alive from ${schema}.worker w where w.id = me and w.generation = gen for key share;
   end if;
   if marks is not null then
     insert into ${schema}.bookmark
@@ -118,13 +126,13 @@ begin
 end $$;
 
 -- Leases retries that are due, then new items. The last row has the id -1 and the due time of the next retry.
--- No row: the worker is gone. The bounds "from" skip index entries of rows that were leased before.
+-- No row: the worker is gone, or has another generation. The bounds "from" skip index entries of rows that were leased before.
 create or replace function ${schema}.lease(
-  q text, me bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
+  q text, me bigint, gen bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
 returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} ${IN_TIME} as $$
 #variable_conflict use_column
 begin
-  perform from ${schema}.worker w where w.id = me for key share;
+  perform from ${schema}.worker w where w.id = me and w.generation = gen for key share;
   if not found then return; end if;
   return query
   with old as materialized (
@@ -223,15 +231,16 @@ begin
   return next;
 end $$;
 
--- Ends a worker under all its ids. The items in "kept" go to a new one, the others are free.
-create or replace function ${schema}.retire(q text, mine bigint[], new bigint, kept bigint[])
+-- Ends the leases of a worker but for those of "kept". Without a generation it ends the worker too.
+create or replace function ${schema}.free(q text, me bigint, gen bigint, kept bigint[])
 returns void language plpgsql ${OWN_NAMES} ${IN_TIME} as $$
 begin
-  -- A statement that leases for an old id has ended then, or finds no worker.
-  perform from ${schema}.worker w where w.id = any(mine) for update;
-  update ${schema}.item i set worker = case when i.id = any(kept) then new end
-  where i.queue = q and i.worker = any(mine);
-  delete from ${schema}.worker w where w.id = any(mine);
+  -- A statement that leases for an older generation has ended then, or finds no worker; one that frees, too.
+  perform from ${schema}.worker w where w.id = me and (gen is null or w.generation < gen) for update;
+  if not found then return; end if;
+  update ${schema}.item i set worker = null where i.queue = q and i.worker = me and i.id <> all(kept);
+  update ${schema}.worker w set generation = gen where w.id = me and gen is not null;
+  delete from ${schema}.worker w where w.id = me and gen is null;
 end $$;
 
 -- Moves dead letters back, as new items. Answers their ids.
@@ -247,7 +256,7 @@ begin
     case when bool_or(g.key is not null) then array_agg(g.key order by g.id) end as keys
   into moved from gone g;
   if moved.ids is not null then
-    perform ${schema}.enqueue(q, 0, moved.items, moved.sizes, moved.keys);
+    perform ${schema}.enqueue(q, 0, 0, moved.items, moved.sizes, moved.keys, null);
     return query select unnest(moved.ids);
   end if;
 end $$;

@@ -72,7 +72,7 @@ export interface Rows {
   readonly lease: LeasedRow
   readonly ack: { readonly gone: number; readonly size: number; readonly dead: number }
   readonly nack: unknown
-  readonly retire: unknown
+  readonly free: unknown
   readonly count: Readonly<{ waiting: string; bytes: number; dead: string; late: boolean; took: number }>
   readonly listDead: DeadRow
   readonly addDead: unknown
@@ -94,11 +94,11 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
     select kind, owner from added union all select kind, owner from ${schema}.queue where queue = $1`,
   register: `insert into ${schema}.worker (queue, expires) values ($1, $2) returning id`,
   renew: `select * from ${schema}.renew($1, $2, $3, $4)`,
-  enqueue: `select * from ${schema}.enqueue($1, $2, $3, $4, $5, $6)`,
-  lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7)`,
+  enqueue: `select * from ${schema}.enqueue($1, $2, $3, $4, $5, $6, $7)`,
+  lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7, $8)`,
   ack: `select * from ${schema}.ack($1, $2, $3, $4, $5, $6)`,
   nack: `select from ${schema}.nack($1, $2, $3, $4)`,
-  retire: `select from ${schema}.retire($1, $2, $3, $4)`,
+  free: `select from ${schema}.free($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
     (select count(*) from ${schema}.dead where queue = $1) as dead,
     exists (select from ${schema}.worker where queue = $1 and expires < $2)

@@ -3,7 +3,14 @@ import type { AskServer, Rows } from './statements.ts'
 
 /** A lease ends 1.5 lease times after a renewal; a worker is renewed each half of one. */
 const HOLDS = 1.5
-const MAX_IDS = 8
+
+/** What a lease belongs to. After each change of the generation only leases that were named still hold. */
+export interface Holder {
+  readonly id: string
+  readonly generation: number
+}
+/** No worker has the id 0. */
+export const NO_HOLDER: Holder = { id: '0', generation: 0 }
 
 export type Worker = ReturnType<typeof workerOf>
 
@@ -16,11 +23,8 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   /** Milliseconds that the server is ahead of the own time, while that has the offset that it had then. */
   let ahead = 0
   let offset = own.offset()
-  /** The ids that its leases may have, the present one first: an ack may be on its way under an older one. */
-  let ids: ReadonlyArray<string> = []
+  let holder = NO_HOLDER
   let renewedAt = -Infinity
-  /** The present id has no leases yet: a retirement of the others failed. */
-  let isRetiring = false
 
   const now = (): number => Math.floor(clock.monotonic() + offset) + ahead
   /** Whether the machine slept, or its clock was set ahead, since the server was asked for its time. */
@@ -28,24 +32,22 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
   const renew = async (isAgain = false): Promise<Rows['renew']> => {
     const startedAt = clock.monotonic()
     // Before the first answer the server's time is not known: then nothing of others ends.
-    const [me, at] = ids[0] === undefined ? [null, 0] : [ids[0], now()]
-    // While it takes another id, the older one has its leases and is not renewed: then nothing ends.
-    const ends = isRetiring ? 0 : at
+    const at = holder === NO_HOLDER ? 0 : now()
     const asked = own.offset()
-    const [found] = await ask('renew', [queue, me, ends, at - ends + Math.ceil(leaseTime * HOLDS)])
+    const [found] = await ask('renew', [queue, holder.id, at, Math.ceil(leaseTime * HOLDS)])
     if (found === undefined) throw new Error('PostgreSQL did not answer the renewal of a worker')
     offset = asked
     ahead = Number(found.now) - Math.floor(clock.monotonic() + asked)
     // After a sleep it gave a time that was over.
-    const isOver = !isAgain && me !== null && Number(found.now) - at > leaseTime / 2
+    const isOver = !isAgain && at !== 0 && Number(found.now) - at > leaseTime / 2
     if (found.alive) renewedAt = isOver ? -Infinity : startedAt
     return isOver ? renew(true) : found
   }
   const register = async (): Promise<void> => {
-    if (ids[0] === undefined) await renew()
+    if (holder === NO_HOLDER) await renew()
     const startedAt = clock.monotonic()
-    const rows = await ask('register', [queue, now() + Math.ceil(leaseTime * HOLDS)])
-    ids = [...rows.map(({ id }) => id), ...ids].slice(0, MAX_IDS)
+    const [{ id } = NO_HOLDER] = await ask('register', [queue, now() + Math.ceil(leaseTime * HOLDS)])
+    holder = { id, generation: 0 }
     renewedAt = startedAt
   }
 
@@ -54,8 +56,8 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     /** For times that are stored. After a jump the worker must be renewed first. */
     ahead: (): number => ahead,
     hasJumped,
-    id: (): string | null => ids[0] ?? null,
-    ids: () => ids,
+    holder: () => holder,
+    isRegistered: (): boolean => holder !== NO_HOLDER,
     register,
     isDue: (): boolean => hasJumped() || clock.monotonic() - renewedAt >= leaseTime / 2,
     /** Whether all that it leased is still its own. */
@@ -63,17 +65,13 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     /** Renews it, and ends the leases of others whose time is over. `alive`: it was not ended by another. */
     renew,
     /**
-     * Takes another id, and `kept` with it. For a statement whose answer was lost: what it leased is known to
-     * nothing else, and becomes free. An answer under the old id that comes later counts as lost too.
+     * Frees all that it leased but for `kept`: what a statement leased whose answer was lost is not known
+     * here. An answer to a statement of an older generation that comes later counts as lost too.
      */
-    replace: async (kept: () => ReadonlyArray<string>): Promise<void> => {
-      if (!isRetiring) await register()
-      isRetiring = true
-      const [mine, ...old] = ids
-      await ask('retire', [queue, old, mine, kept()])
-      isRetiring = false
-      ids = ids.slice(0, 2)
+    free: async (kept: ReadonlyArray<string>): Promise<void> => {
+      holder = { ...holder, generation: holder.generation + 1 }
+      await ask('free', [queue, holder.id, holder.generation, kept])
     },
-    end: async () => ids.length > 0 && ask('retire', [queue, ids, null, []]),
+    end: () => ask('free', [queue, holder.id, null, []]),
   }
 }
