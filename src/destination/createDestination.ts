@@ -18,7 +18,6 @@ import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
 import { relay } from '../outbox/relay.ts'
-import { endOfAll } from '../outbox/storeLimit.ts'
 import { one } from '../outbox/take.ts'
 import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
@@ -212,7 +211,7 @@ export const openDestination = (
     enable: () => void (enabled = true),
     disable: () => void (enabled = false),
     idle: async () => {
-      const isOver = endOfAll(outbox, work.isOpen, work.poll, defectIn('outbox'))
+      const isOver = work.allEnded()
       const isNow = (): boolean => work.isOpen() && (work.totals().waiting === 0 || isOver())
       const isIdle = (): boolean => isNow() || work.isAborted()
       // More may be accepted in the turn in which the wait ends.

@@ -16,7 +16,6 @@ import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { inUse, isOutbox, type Entry, type Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
-import { endOfAll } from '../outbox/storeLimit.ts'
 import { one, type Shape } from '../outbox/take.ts'
 import { retryOption, standard, type Retrying } from '../policy/retryPolicy.ts'
 import { assertSink } from '../sink/layer.ts'
@@ -160,8 +159,7 @@ const runRelay = <L, P, D>(
     inUse.set(outbox, work.storeChanged)
     const defectIn = (where: string) => (error: unknown) =>
       work.report({ _tag: 'Defect', at: work.now(), from: name, where, error })
-    /** Whether what a shared outbox held at the end of the source has ended: others go on with the rest. */
-    const isOver = endOfAll(outbox, work.isOpen, work.poll, defectIn('outbox'))
+    const isOver = work.allEnded()
     const endIfDone = (): void => {
       if (use.closed || state === 'open' || enqueuing > 0) return
       if (state === 'ended') {

@@ -14,8 +14,8 @@ export const LAST_ATTEMPT = 500
 /**
  * Closes a relay that accepts nothing more: starts deliveries until shortly before `timeout` milliseconds
  * are over, cuts what still runs shortly after, and hands back the rest. Retry delays are not shortened: it
- * ends early when nothing more can start in time. `stopped` is called when nothing more may start. At the
- * exit of the program nothing is waited for that runs.
+ * ends early when nothing more can start in time, or what a shared outbox held has ended. `stopped` is called
+ * when nothing more may start. At the exit of the program nothing is waited for that runs.
  */
 export const closeRelay = async <A, D>(
   relay: Relay<A, D>,
@@ -27,11 +27,13 @@ export const closeRelay = async <A, D>(
   const starting = Math.max(0, timeout - LAST_ATTEMPT)
   const ending = LAST_ATTEMPT + Math.min(timeout, LAST_ATTEMPT)
   const stopAt = relay.now() + starting
-  const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
+  const isOver = relay.allEnded()
+  const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt) || isOver()
 
   // Retries may be due since the machine slept.
   relay.poll()
   await relay.until(isWorkDone, starting)
+  if (isOver()) relay.stopStarting()
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.
   await relay.until(() => relay.running() === 0, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)))
   relay.stopStarting()

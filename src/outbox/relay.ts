@@ -23,7 +23,7 @@ import { lateEnd } from './decide.ts'
 import { deliveries, type SendOptions } from './deliveries.ts'
 import { UNKNOWN, leases, type LeaseOptions } from './leases.ts'
 import { ledger, type LedgerOptions } from './ledger.ts'
-import { STORE_RETRY_DELAY, opening, storeLimit, until } from './storeLimit.ts'
+import { STORE_RETRY_DELAY, endOfAll, opening, storeLimit, until } from './storeLimit.ts'
 import { abandonedOf, inUse, type Ack, type EndedDeadLetter, type Entry, type Nack } from './outbox.ts'
 import { storeWrites } from './storeWrites.ts'
 import type { Next, Start } from './take.ts'
@@ -364,6 +364,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       const todo = next()
       return todo.do !== 'wait' || todo.until < instant
     },
+    /** A check whether what a shared outbox held at its first call has ended. Others add more. */
+    allEnded: () => endOfAll(outbox, isOpen, pollNow, storeFailed),
     isSettled: (): boolean => at.running === 0 && !isUnsaved(),
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,

@@ -6,7 +6,7 @@ import { exponential } from '../../src/policy/index.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
-import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type Reply, type VirtualClock } from '../../src/testing/index.ts'
 import { parts } from '../support/parts.ts'
 
 const yes: Verdict = right({ sink: 's' })
@@ -14,11 +14,11 @@ const busy: Verdict = left(retryable('busy'))
 const ended = (): void => undefined
 
 describe('closeRelay', () => {
-  const open = (play: Reply) => {
+  const open = (play: Reply, of?: (clock: VirtualClock) => Outbox<string>) => {
     const clock = virtualClock()
     const sink = scriptedSink<string>({ clock, reply: () => play })
-    const given = { sink, outbox: memoryOutbox<string>(), retry: exponential({ base: 1_000 }), clock, ended }
-    const work = relay<string>({ ...given, random: () => 0, shape: one(10) })
+    const given = { sink, outbox: of?.(clock) ?? memoryOutbox(), retry: exponential({ base: 1_000 }), clock }
+    const work = relay<string>({ ...given, ended, random: () => 0, shape: one(10) })
     void work.offer('a')
     const close = (timeout: number, isExit = false): { result: unknown; at: number } => {
       const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
@@ -54,6 +54,22 @@ describe('closeRelay', () => {
     await clock.advance(60_000)
     expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1, waiting: 0 }, abandoned: [] } })
     expect(clock.pending()).toBe(0)
+  })
+
+  it('starts nothing more when what a shared store held has ended, whatever others add', async () => {
+    const { clock, sink, close } = open({ verdict: yes, after: 70 }, (clock) => {
+      const inner = memoryOutbox<string>()
+      const allEnded = () => clock.sleep(1_000)
+      const watch = (look: () => void) => {
+        const add = () => (inner.enqueue(['b']), look(), clock.schedule(50, add))
+        return add()
+      }
+      return { ...inner, keeps: () => true, allEnded, watch, takeRemaining: () => [] }
+    })
+    const seen = close(10_000)
+    await clock.advance(20_000)
+    expect(seen).toMatchObject({ at: 1_020, result: { abandoned: [] } })
+    expect(sink.calls.map(({ startedAt }) => startedAt).at(-1)).toBeLessThan(1_001)
   })
 
   it('starts nothing more while it waits for what runs, and waits less at the exit', async () => {

@@ -278,11 +278,10 @@ const postgresOutbox = <A>(
   const valuesOf = (offers: ReadonlyArray<KeyedOffer<A>>, by?: Holder): unknown[] => {
     const bookmarks = hasGap ? [] : offers.flatMap(({ bookmark }) => bookmark ?? [])
     const marks = new Map(bookmarks.map(({ name, value }) => [storedKey(name), value]))
-    const texts = offers.map(({ text }) => text)
-    const sizes = offers.map(({ size }) => size)
+    const [texts, sizes] = [offers.map(({ text }) => text), offers.map(({ size }) => size)]
     const keys = keyOf === undefined ? null : offers.map(({ key }) => key)
-    const { id, generation } = by ?? { id: null, generation: null }
-    return [queue, id, generation, texts, sizes, keys, marks.size === 0 ? null : [...marks].flat()]
+    const holder = [by?.id ?? null, by?.generation ?? null]
+    return [queue, ...holder, texts, sizes, keys, marks.size === 0 ? null : [...marks].flat()]
   }
   const store = async (offers: ReadonlyArray<KeyedOffer<A>>): Promise<Enqueued<A>> => {
     const fits = room()
