@@ -3,7 +3,9 @@ import { DEAD_CHUNK, deadLetterIn, entryIn } from '../stored.ts'
 import type { AskServer, DeadRow, LeasedRow } from './statements.ts'
 import type { Worker } from './worker.ts'
 
-const storedRow = (row: LeasedRow | DeadRow, me: Worker) => ({ ...row, text: row.item, ahead: me.ahead() })
+const storedRow = ({ id, about, item: text }: LeasedRow | DeadRow, me: Worker) => {
+  return { id, about, text, ahead: me.ahead() }
+}
 
 /** The entry of a row; undefined if the codec cannot read it. */
 export const entryOf = <A>(codec: ItemCodec<A>, me: Worker, row: LeasedRow): Entry<A> | undefined =>

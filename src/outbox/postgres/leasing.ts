@@ -120,7 +120,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       const due = next ? Number(next) : Infinity
       const found = rows.slice(0, -1)
       const old = found.filter((row) => row.due !== '0')
-      const fresh = found.filter((row) => row.due === '0')
+      const fresh = found.slice(old.length)
       nextRetry = changes === before ? due : Math.min(due, nextRetry)
       if (changes === before) {
         dueFrom = old.length === retries && retries > 0 ? Number(old.at(-1)?.due) : 0
@@ -128,15 +128,16 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
         idFrom = fresh.length === news ? (fresh.at(-1)?.id ?? start) : '0'
         if (fresh.length < news && start === '0') mayHaveNew = false
       }
-      const entries = old.flatMap(leasedEntry)
-      for (const entry of fresh.flatMap(leasedEntry)) ready.push(entry)
+      const entries: Array<Entry<A>> = []
+      for (const row of old) hold(row, entries)
+      for (const row of fresh) hold(row, ready)
       if (entries.length > 0 || ready.size() > 0 || news === 0 || !mayHaveNew) return entries
     }
   }
-  const leasedEntry = (row: LeasedRow): ReadonlyArray<Entry<A>> => {
+  const hold = (row: LeasedRow, held: { readonly push: (entry: Entry<A>) => unknown }): void => {
     leased.set(row.id, { isKeyed: row.keyed })
     const entry = read(row)
-    return entry === undefined ? [] : [entry]
+    if (entry !== undefined) held.push(entry)
   }
   const fetch = (retries: number): Promise<ReadonlyArray<Entry<A>>> => fetches.run(() => fetchNext(retries))
   const handOut = (count: number): ReadonlyArray<Entry<A>> => {

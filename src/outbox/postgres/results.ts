@@ -64,14 +64,14 @@ export const resultsOf = <A>(
 ) => {
   /** Removes leased items that ended. Those with an `about` are dead letters; '' is that of an unreadable. */
   const remove = async (ids: ReadonlyArray<string>, abouts: ReadonlyArray<string | null>): Promise<void> => {
-    const isKeyed = ids.some((id) => leased.get(id)?.isKeyed)
+    const leases = ids.map((id) => leased.get(id))
+    const isKeyed = leases.some((lease) => lease?.isKeyed)
     const dead = abouts.some((about) => about !== null) ? abouts : null
-    const leases = ids.map((id) => [id, leased.get(id)] as const)
     const answers = await ask('ack', [queue, [me.holder().id], me.now(), ids, isKeyed, dead])
     if (isKeyed) turned()
     for (const answer of answers) await ended(answer.gone, answer.size, answer.dead)
     // A lease anew is another one.
-    for (const [id, lease] of leases) if (leased.get(id) === lease) leased.delete(id)
+    for (const [at, id] of ids.entries()) if (leased.get(id) === leases[at]) leased.delete(id)
   }
   const acks = lingering<Ack<A>>(clock, linger, async (list) => {
     // Late results, of entries that are leased no more, are left out.
