@@ -113,6 +113,8 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       )
       if (by !== me.holder()) continue
       if (rows.length === 0) {
+        // Its generation is another one after a failover to a server that lacks the last commits.
+        isUnsure = true
         await holders.run(renew)
         continue
       }
