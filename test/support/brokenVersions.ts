@@ -436,6 +436,7 @@ export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')(
     enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
   })),
   'ends-once: keeps the leases of a killed process for ever': sharedInMemory(identity, 1e9),
+  'ends-all: answers at once': sharedInMemory((outbox) => ({ ...outbox, allEnded: async () => undefined })),
   'one-at-a-time: renews no lease': sharedInMemory((outbox, clock) => ({
     ...outbox,
     lease: async (now, limits) => {

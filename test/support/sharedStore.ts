@@ -65,6 +65,11 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
           ended.push(...mine.map(({ outcome }) => outcome))
           return inner.ack(mine)
         }),
+      allEnded: async () => {
+        const waiting = new Set(held.rows.map(({ entry }) => entry.id))
+        while (held.rows.some(({ entry }) => waiting.has(entry.id)))
+          await new Promise<void>((resolve) => clock.schedule(100, resolve))
+      },
       nextDue: (retriesOnly) => (isAlive ? inner.nextDue(retriesOnly) : undefined),
       watch: (lookAgain) => (watchers.set(view, lookAgain), () => void watchers.delete(view)),
     }

@@ -358,7 +358,7 @@ const postgresOutbox = <A>(
     enqueueIn: async (client, items) => {
       const offers = offersOf(items)
       // The host's transactions may hold all connections.
-      if (!me.isRegistered())
+      if (me.holder() === NO_HOLDER)
         await inTime(backgroundClock, OPEN_TIMEOUT, opened).catch((error: unknown) => {
           throw new Error(`the outbox is not open; do transactions hold its connections? ${messageOf(error)}`)
         })

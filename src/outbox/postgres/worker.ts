@@ -57,7 +57,6 @@ export const workerOf = (ask: AskServer, queue: string, clock: Clock, leaseTime:
     ahead: (): number => ahead,
     hasJumped,
     holder: () => holder,
-    isRegistered: (): boolean => holder !== NO_HOLDER,
     register,
     isDue: (): boolean => hasJumped() || clock.monotonic() - renewedAt >= leaseTime / 2,
     /** Whether all that it leased is still its own. */

@@ -54,19 +54,22 @@ const sharedRun = fc.record({
   }),
   /** The last relay never crashes, so that everything ends. */
   crashes: fc.array(fc.record({ at, relay: fc.nat(RELAYS - 2) }), { maxLength: 3 }),
+  /** When the last relay asks for the end of all. */
+  asks: fc.array(at, { maxLength: 2 }),
 })
 
 const aims = ['another process delivered an item', 'a retry', 'a crash cut a delivery']
 
 const playShared = async (
   open: OpenSharedOutbox,
-  { latency, maxInFlight, isLong, items, crashes }: Drawn<typeof sharedRun>,
+  { latency, maxInFlight, isLong, items, crashes, asks }: Drawn<typeof sharedRun>,
   { log, reach }: Run,
   settle: OutboxLawOptions['settle'],
 ) => {
   const clock = virtualClock()
   const world = { clock, place: newId(), leaseTime: LEASE_TIME, latency }
   const accepted: number[] = []
+  const waits: Array<{ readonly before: ReadonlyArray<number>; endedAt: number }> = []
   const ends: Array<{ readonly item: number; readonly relay: number }> = []
   /** The time of its crash, by relay. */
   const crashed = new Map<number, number>()
@@ -116,6 +119,14 @@ const playShared = async (
   for (let index = 0; index < RELAYS; index++) relays.push(await start(index))
   for (const [n, each] of items.entries()) clock.schedule(each.at, () => void relays[each.relay]?.offer(n))
   for (const each of crashes) clock.schedule(each.at + DELIVERY / 2, () => relays[each.relay]?.crash())
+  const ask = async (allEnded: () => Promise<void>): Promise<void> => {
+    const wait = { before: [...accepted], endedAt: Infinity }
+    waits.push(wait)
+    await allEnded()
+    wait.endedAt = clock.monotonic()
+  }
+  const { allEnded } = relays.at(-1)?.outbox ?? {}
+  for (const each of allEnded ? asks : []) clock.schedule(each, () => allEnded && void ask(allEnded))
   const step = settle === undefined ? RUN_TIME : 1_000
   for (let passed = 0; passed < RUN_TIME; passed += step) {
     await clock.advance(step)
@@ -143,7 +154,7 @@ const playShared = async (
     work.abort(() => undefined)
     await settled(clock, outbox.close())
   }
-  return { accepted, ends, crashed, deliveries, rest }
+  return { accepted, ends, crashed, deliveries, rest, waits }
 }
 
 /**
@@ -183,6 +194,16 @@ export const sharedOutboxLaws = (
         const attempts = accepted.map((n) => deliveries.filter(({ item }) => item === n).length)
         const wanted = accepted.map((n) => (items[n]?.busy ?? 0) + 1)
         same(attempts, wanted)
+      },
+    },
+    'ends-all': {
+      statement: '`allEnded`, if there is one, is answered after the last delivery of all that waited.',
+      check: ({ deliveries, waits }) => {
+        for (const { before, endedAt } of waits) {
+          holds(endedAt < Infinity, 'it is not answered')
+          const late = deliveries.find(({ item, to }) => before.includes(item) && to > endedAt)
+          holds(late === undefined, `answered ${String(endedAt)} ms, before the end of ${String(late?.item)}`)
+        }
       },
     },
     'leaves-nothing': {
