@@ -97,7 +97,7 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
     })
     if (body.children[at] !== row) body.insertBefore(row, body.children[at])
   })
-  for (const row of old.values()) row.remove()
+  while (body.children[list.length]) body.lastChild.remove()
 }
 for (const [of, ariaLabel, none, heads] of [
   ['sinks', 'Receivers', 'Nothing was sent.',

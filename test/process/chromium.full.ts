@@ -10,8 +10,8 @@ import { openPage } from '../support/chromium.ts'
 
 it('shows what runs: no message in the console, names for all controls, and redrives by a click', async () => {
   const state = { isDown: true }
-  const crm = sink('crm', async () => (state.isDown ? left(refused('status', { status: 410 })) : undefined))
-  const destination = openOver([crm], { logger: false })
+  const crm = async () => (state.isDown ? left(refused('status', { status: 410 })) : undefined)
+  const destination = openOver([sink('crm/', crm), sink('crm', crm)], { logger: false })
   const options = { logger: false, drainOnExit: false, flushAfter: 50 } as const
   const client = createClient('k', { sink: memory({ maxCount: 1_000_000 }), ...options })
   const panel = inspector(destination, client)
@@ -42,14 +42,14 @@ it('shows what runs: no message in the console, names for all controls, and redr
   await page.evaluate('purge.click(), no.click()')
   expect(destination.stats()).toMatchObject({ delivered: 1, rejected: 2 })
   await page.evaluate(`document.querySelector('#dead tbody th button').click()`)
-  await page.until(`document.querySelector('#story').textContent.includes('rejected after 1 attempt')`)
+  await page.until(`$('story').innerText.includes('rejected after 1 attempt')`)
+  expect(await page.evaluate(`draw(), draw(), query('#sinks table').rows.length`)).toBe(3)
 
   // 10,000 events a second for three seconds: the page has no long task.
   await page.evaluate(`part.selectedIndex = 1, part.onchange(), window.long = [],
     new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' })`)
-  const sending = setInterval(() => {
-    for (let n = 0; n < 100; n++) client.track({ userId: 'u', event: 'Seen' })
-  }, 10)
+  const seen = () => client.track({ userId: 'u', event: 'Seen' })
+  const sending = setInterval(() => Array.from({ length: 100 }, seen), 10)
   await page.until(`Number(document.querySelector('#totals dd').textContent.replace(/,/g, '')) > 20000`)
   clearInterval(sending)
   expect(((await page.evaluate('long')) as number[]).filter((each) => each > 100)).toEqual([])
