@@ -62,13 +62,14 @@ const propertiesIn = (of: JsonSchema): JsonSchema => ({ __proto__: null, ...(of[
 const refersToItself = (schema: JsonSchema): boolean =>
   !('$id' in schema) && /"\$(dynamicRef|ref)":"#/.test(JSON.stringify(schema))
 const REFERS = 'has a schema with a $ref that begins with #, which leads elsewhere here: write it without'
+type Resolve = (schema: JsonSchema) => JsonSchema
 /** Open to the keys of other parts, in its choices too. */
-const opened = (schema: JsonSchema): JsonSchema => {
+const opened = (schema: JsonSchema, resolve: Resolve): JsonSchema => {
   const isOpen = ([key, value]: readonly [string, unknown]) =>
     value !== false || !/^(additional|unevaluated)Properties$/.test(key)
-  const open = Object.fromEntries(Object.entries(schema).filter(isOpen))
-  if (!('anyOf' in schema)) return open
-  return { ...open, anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)) }
+  const open = Object.fromEntries(Object.entries(resolve(schema)).filter(isOpen))
+  if (!('anyOf' in open)) return open
+  return { ...open, anyOf: listIn(open, 'anyOf').map((it) => (isRecord(it) ? opened(it, resolve) : it)) }
 }
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
@@ -80,7 +81,7 @@ const isOfTexts = ({ type = 'string', const: only = '', ...names }: JsonSchema):
   listIn(names, 'anyOf').every((each) => isRecord(each) && isOfTexts(each))
 
 /** The parts of a value that all hold: records become one, with the keys of all of them. */
-const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
+const intersectionOf = (resolve: Resolve, ...given: ReadonlyArray<JsonSchema>): JsonSchema => {
   const isPlain = (each: JsonSchema): boolean => Object.keys(each).join() === 'type'
   /** Whether another part says the same type. */
   const isSaid = ({ type }: JsonSchema, at: number): boolean =>
@@ -92,7 +93,7 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
     typeof (each['additionalProperties'] ?? false) === 'boolean'
   const [only] = all
   if (only !== undefined && all.length === 1) return only
-  if (!all.every(isOfRecord)) return { allOf: all.map(opened) }
+  if (!all.every(isOfRecord)) return { allOf: all.map((each) => opened(each, resolve)) }
   const keys = [...new Set(all.flatMap((each) => Object.keys(propertiesIn(each))))]
   const properties = keys.map((key) => [key, allOf(all.flatMap((each) => propertiesIn(each)[key] ?? []))])
   const required = [...new Set(all.flatMap((each) => listIn(each, 'required')))]
@@ -146,7 +147,7 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
       !listIn(schema, 'required').includes('userId') && { anyOf: A_USER }),
   })
   /** The schema in place of a reference to it: it may be closed, and other parts have more keys. */
-  const referred = (schema: JsonSchema): JsonSchema =>
+  const resolve: Resolve = (schema) =>
     Object.entries(defs).find(([name]) => schema['$ref'] === prefix + name)?.[1] ?? schema
   const go = (given: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
     const note = notes.get(given)
@@ -212,7 +213,7 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
         return schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas }
       }
       case 'IntersectionType':
-        return intersectionOf(types.map((member) => referred(go(member, steps))))
+        return intersectionOf(resolve, ...types.map((member) => go(member, steps)))
       case 'RefinementType':
         return given.name === 'Int' ? { type: 'integer' } : opaque(given, steps)
       case 'RecursiveType': {

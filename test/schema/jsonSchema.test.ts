@@ -41,7 +41,7 @@ describe('a codec and its schema agree', () => {
     ...WireBody.types.map((each) => [each.name, each, wireBody.filter((body) => each.is(body))] as Case),
     ['Ordered', t.intersection([Track, Order]), orders],
     ['a tree', Recursive],
-    ['a strict tree with more', t.intersection([Strict, t.type({ b: t.string })])],
+    ['a strict tree with more', t.intersection([t.union([Strict, choice]), t.type({ d: t.string })])],
     ['tuples', t.tuple([t.intersection([t.number, t.Int]), t.tuple(none)])],
     ['a keyed record', t.record(t.keyof({ a: null, b: null }), t.number)],
     ['a record of literals', t.record(t.union([t.keyof({ a: null }), t.literal('b')]), t.number)],
