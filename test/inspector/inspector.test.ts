@@ -32,10 +32,7 @@ const opened = () => {
   return { state, destination, client, panel, authorization, ask, post }
 }
 type Reader = ReadableStreamDefaultReader<Uint8Array>
-const readerOf = ({ body }: Response): Reader => {
-  if (body === null) throw new Error('no body')
-  return body.getReader()
-}
+const readerOf = ({ body }: Response): Reader => (body ?? new ReadableStream<Uint8Array>()).getReader()
 const snapshotIn = async (reader: Reader) => {
   const { value } = await reader.read()
   return JSON.parse(Buffer.from(value ?? []).toString()) as ReadonlyArray<{
@@ -68,9 +65,8 @@ describe('fetch', () => {
     const answer = await ask('', {}, {})
     expect(await answer.text()).toBe(page)
     const policy = answer.headers.get('content-security-policy') ?? ''
-    expect(policy).toMatch(
-      /^default-src 'none'; script-src 'sha256-\S{44}'; style-src 'sha256-\S{44}'; connect-src 'self';/,
-    )
+    const own = /^default-src 'none'; script-src 'sha256-\S+='; style-src 'sha256-\S+='; connect-src 'self';/
+    expect(policy).toMatch(own)
     expect(policy).not.toMatch(/unsafe|\*|http/)
     expect(Buffer.byteLength(page)).toBeLessThanOrEqual(12_288)
     expect(page).not.toMatch(/innerHTML|https?:|\bon\w+="/)
