@@ -55,9 +55,9 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
 <script>
  const $ = (id) => document.getElementById(id), query = (selector) => document.querySelector(selector)
  const make = (tag, props, ...children) => {
-  const element = Object.assign(document.createElement(tag), props)
-  element.append(...children)
-  return element
+  const it = Object.assign(document.createElement(tag), props)
+  it.append(...children)
+  return it
 }
  const ms = (n) => n < 10 ? Math.round(n * 10) / 10 + ' ms' : n < 1e3 ? Math.round(n) + ' ms' : n < 12e4 ?
   (n / 1e3).toFixed(1) + ' s' : n < 72e5 ? Math.round(n / 6e4) + ' min' :
@@ -137,7 +137,8 @@ for (const [of, ariaLabel, none, heads] of [
 }
 $('no').onclick = () => $('ask').close()
 for (const verb of ['Redrive', 'Purge'])
-  $(verb.toLowerCase()).onclick = () => change(verb, undefined, 'all dead letters (' + many + ')')
+  $(verb.toLowerCase()).onclick = () =>
+   change(verb, undefined, 'all ' + many + ' dead letters of ' + parts[chosen].name)
  const dead = async () => {
   const of = parts[chosen].key
   $('dead').hidden = of !== listed
