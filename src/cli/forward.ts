@@ -311,7 +311,7 @@ const tellRest = ({ job, reading, store, dead, note }: Run, summary: Summary): v
   const place = String(store?.place.name)
   if (!isAtEnd && !isBroken) note('stopped: the input was not read to its end')
   // Over a server `read` counts the events of this run alone.
-  if (read + delivered + rejected + expired + waiting === 0 && !isBroken) {
+  if (read + delivered + rejected + expired + waiting === 0 && isAtEnd) {
     const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
     note(`${nothing},${store ? ` and nothing waited in ${place},` : ''} so there was nothing to send`)
   }

@@ -55,6 +55,7 @@ const program = (run: (name: string, action: (terminal: Terminal) => Promise<num
     command.action(() =>
       run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
         const options = valuesOf(flags[name], command.opts(), terminal.host.env)
+        if (command.args.includes('')) throw new UsageError('an argument is empty: give it, or leave it out')
         const action = await load()
         try {
           return await action(options, terminal, command.args[0] ?? preset ?? '', command.args)
@@ -127,8 +128,7 @@ export const runCommand = async (argv: ReadonlyArray<string>, host: Host = proce
   let code: number = FINE
   const uncoloured = terminalOf(host, 'never')
   const command = program(async (name, action) => {
-    const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()
-    const terminal = terminalOf(host, color)
+    const terminal = terminalOf(host, command.opts<{ readonly color?: Colours }>().color ?? 'auto')
     const say = (text: string): void => uncoloured.err.line(`headrace ${name}: ${plain(text, 10_000)}`)
     const { out } = terminal
     out.gone.addEventListener('abort', () => {

@@ -1,6 +1,7 @@
 /**
  * The page, as it is sent: no framework, nothing of another host. Data goes in as text only. The policy of
- * the page names the digests of its script and its style. @module
+ * the page names the digests of its script and its style. Rows keep their places, for focus and screen
+ * readers. No dead letter of another part is shown: a click would change one of the chosen part. @module
  */
 const text = `<!doctype html><html lang="en"><meta charset="utf-8"><title>headrace inspector</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
@@ -54,9 +55,9 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
 <script>
  const $ = (id) => document.getElementById(id), query = (selector) => document.querySelector(selector)
  const make = (tag, props, ...children) => {
-  const element = Object.assign(document.createElement(tag), props)
-  element.append(...children)
-  return element
+  const it = Object.assign(document.createElement(tag), props)
+  it.append(...children)
+  return it
 }
  const ms = (n) => n < 10 ? Math.round(n * 10) / 10 + ' ms' : n < 1e3 ? Math.round(n) + ' ms' : n < 12e4 ?
   (n / 1e3).toFixed(1) + ' s' : n < 72e5 ? Math.round(n / 6e4) + ' min' :
@@ -70,7 +71,7 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
   query('main').hidden = $('part').disabled = word === 'Locked' || !parts[0]
 }
  const token = new URLSearchParams(location.hash.slice(1)).get('t')
- let parts = [], chosen = 0, deadOf, story, many
+ let parts = [], chosen = 0, deadOf, listed, story, many
  const ask = async (path, body) => {
   const how = body && { method: 'POST', body: JSON.stringify(body) }
   const answer = await fetch(path, { ...how, headers: { authorization: 'Bearer ' + token } })
@@ -80,14 +81,12 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
   throw Error(error)
 }
  const get = async (path, body) => (await ask(path, body)).json()
-// A row stays in its place while its key does, so that the focus and a screen reader stay there too.
  const fill = (of, list, cellsOf) => {
   const body = query('#' + of + ' tbody')
   const old = new Map([...body.children].map((row) => [row.dataset.key, row]))
   list.forEach((item, at) => {
     const key = String(item.key || item.id || item.name), row = old.get(key) || make('tr')
-    old.delete(key)
-    row.dataset.key = key
+    old.delete(key); row.dataset.key = key
     cellsOf(item).forEach(([text, name = '', act, label], n) => {
       const cell = row.children[n] || row.appendChild(n ? make('td') : make('th', { scope: 'row' }))
       if (!act) { set(cell, text, name); cell.title = text; return }
@@ -97,7 +96,7 @@ grid-template-columns:minmax(0,1fr)}.x{display:none}dl{gap:6px 20px}th,td{max-wi
     })
     if (body.children[at] !== row) body.insertBefore(row, body.children[at])
   })
-  for (const row of old.values()) row.remove()
+  while (body.children[list.length]) body.lastChild.remove()
 }
 for (const [of, ariaLabel, none, heads] of [
   ['sinks', 'Receivers', 'Nothing was sent.',
@@ -127,23 +126,26 @@ for (const [of, ariaLabel, none, heads] of [
  const idCell = ({ id }) =>
   [id, '', () => tell(parts[chosen].key, id).then(() => $('whose').focus(), failed), 'Story of ' + id]
  const change = (verb, ids, what) => {
-  const part = parts[chosen].key
+  const part = listed
   const effect = verb === 'Purge' ? '? This cannot be undone.' : '? It is sent again.'
-  set($('question'), verb + ' ' + what + effect)
-  set($('yes'), verb)
+  set($('question'), verb + ' ' + what + effect); set($('yes'), verb)
   $('yes').onclick = () => {
     $('ask').close(); query('#dead h2').focus()
     get(verb.toLowerCase() + '/' + part, { ids }).then(dead).catch(failed)
   }
-  $('ask').showModal()
-  $('no').focus()
+  $('ask').showModal(); $('no').focus()
 }
 $('no').onclick = () => $('ask').close()
 for (const verb of ['Redrive', 'Purge'])
-  $(verb.toLowerCase()).onclick = () => change(verb, undefined, 'all dead letters (' + many + ')')
+  $(verb.toLowerCase()).onclick = () =>
+   change(verb, undefined, 'all ' + many + ' dead letters of ' + parts[chosen].name)
  const dead = async () => {
-  const { list, count } = await get('dead/' + parts[chosen].key)
-  for (const id of ['redrive', 'purge']) $(id).disabled = list.length === 0
+  const of = parts[chosen].key
+  $('dead').hidden = of !== listed
+  const { list, count } = await get('dead/' + of)
+  if (of !== parts[chosen].key) return
+  $('dead').hidden = false; listed = of
+  $('redrive').disabled = $('purge').disabled = !list[0]
   set(query('#dead h2'), 'Dead letters: ' + (many = show(count)))
   const button = (verb, { key, id = key }) => [verb, '', () => change(verb, [key], id), verb + ' ' + id]
   fill('dead', list, (d) => [d.id ? idCell(d) : [d.key], 'type' in d ? button('Redrive', d) : [''],
@@ -155,8 +157,7 @@ for (const verb of ['Redrive', 'Purge'])
   say(word, why.join(' · '))
   Object.entries({ ...totals, 'oldest waiting': ms(oldest) || '–' }).forEach(([name, value], n) => {
     const pair = $('totals').children[n] || $('totals').appendChild(make('div', {}, make('dt'), make('dd')))
-    set(pair.children[0], name)
-    set(pair.children[1], show(value))
+    set(pair.children[0], name); set(pair.children[1], show(value))
   })
   const peak = Math.max(...series.flat())
   const [a, d, f] = series.map((each) => show(each.at(-1)))
@@ -173,8 +174,8 @@ for (const verb of ['Redrive', 'Purge'])
     [idCell(e), [e.type, 'x'], [e.state, e.state], [e.requests, 'r'], [e.bytes, 'r x']])
   $('notes').replaceChildren(...lines(notes, (note) => new Date(note.at).toLocaleTimeString()))
   const of = [key, deadChanges].join()
-  if (deadOf !== of) dead(deadOf = of).catch(failed)
-  if (story?.state === 'Waiting') tell(story.part, story.id).catch((e) => { story = undefined; failed(e) })
+  if (deadOf !== of) dead(deadOf = of).catch((e) => { deadOf = 0; failed(e) })
+  if (story?.state === 'Waiting') tell(story.part, story.id).catch((e) => { story = 0; failed(e) })
 }
 $('part').onchange = () => { chosen = $('part').selectedIndex; draw() }
  const follow = async () => {
@@ -182,12 +183,11 @@ $('part').onchange = () => { chosen = $('part').selectedIndex; draw() }
   for (let text = '', next = await reader.read(); !next.done; next = await reader.read()) {
     const whole = (text + next.value).split('\\n')
     text = whole.pop()
-    if (whole.length === 0) continue
+    if (!whole[0]) continue
     const was = parts[chosen]?.key
     parts = JSON.parse(whole.at(-1))
     chosen = Math.max(0, parts.findIndex(({ key }) => key === was))
-    $('choose').hidden = parts.length < 2
-    $('part').length = parts.length
+    $('choose').hidden = parts.length < 2; $('part').length = parts.length
     parts.forEach(({ name }, n) => set($('part').options[n], name))
     $('part').selectedIndex = chosen
     if (parts[0]) draw()

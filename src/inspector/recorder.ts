@@ -39,9 +39,10 @@ export const withoutHosts = (text: string): string =>
   text.replace(/https?:\/\/((127\.0\.0\.1|localhost)(?=:))?/g, '').replace(/\/(?=: |$)/g, '')
 
 /** The last attempts at a sink, in rings. `ends`: when each ended; below zero if it failed. */
-const newReceiver = (sink: string) => ({
+const newReceiver = (sink: string, others: ReadonlyArray<{ readonly name: string }>) => ({
   sink,
-  name: flat(withoutHosts(sink)),
+  // The names of two may be one without their schemes or hosts.
+  name: flat(others.some(({ name }) => name === withoutHosts(sink)) ? sink : withoutHosts(sink)),
   counts: { taken: 0, failed: 0, skipped: 0, firstWins: 0 },
   durations: new Float64Array(MAX_DURATIONS),
   ends: new Float64Array(MAX_DURATIONS),
@@ -164,7 +165,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
   }
   const receiverOf = (sink: string): SinkCounts => {
     if (lastReceiver?.sink === sink) return lastReceiver
-    const receiver = receivers.get(sink) ?? newReceiver(sink)
+    const receiver = receivers.get(sink) ?? newReceiver(sink, [...receivers.values()])
     receivers.set(sink, receiver)
     for (const [oldest] of receivers) if (receivers.size > MAX_SINKS) receivers.delete(oldest)
     return (lastReceiver = receiver)
@@ -215,8 +216,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const sorted = durations.slice(0, size).sort()
     const recent = ends.slice(0, size).filter((end) => Math.abs(end) > now() - RECENT * 1_000)
     const share = recent.filter((end) => end < 0).length / recent.length
-    const word = share > 0.9 ? 'failing' : share > UNWELL ? 'flaky' : 'ok'
-    const state = recent.length === 0 ? 'idle' : word
+    const state = recent.length === 0 ? 'idle' : share > 0.9 ? 'failing' : share > UNWELL ? 'flaky' : 'ok'
     const ages = recent.map((end) => now() - Math.abs(end)).filter((age) => age < RATE_PERIOD)
     // At most the last 256 are known, which may span less than the period.
     const rate = (1_000 * ages.length) / Math.max(1_000, ...ages)

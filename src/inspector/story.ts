@@ -1,5 +1,5 @@
 import type { Link } from '../core/linkedList.ts'
-import { counted } from '../log/debug.ts'
+import { counted, oneLine } from '../log/debug.ts'
 
 /** One step of a story: numbers and references; its text is made when it is read. A batch has one for all. */
 export interface StoryStep {
@@ -97,5 +97,5 @@ export const storyOf = (history: History) => {
 /** In one line: `m-17: failed after 26 ms at :4319: status 503; waits 38 ms: …; delivered …`. */
 export const inOneLine = (history: History): string => {
   const told = storyOf(history).steps.filter(({ text }) => text !== 'accepted')
-  return `${history.id}: ${told.map(({ text }) => text).join('; ') || 'waits for its first attempt'}`
+  return oneLine(`${history.id}: ${told.map(({ text }) => text).join('; ') || 'waits for its first attempt'}`)
 }

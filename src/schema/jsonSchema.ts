@@ -53,40 +53,35 @@ export const withSchema =
 
 const OBJECT_KEYS = ['type', 'properties', 'required', 'anyOf', 'additionalProperties']
 
-const listIn = (schema: JsonSchema, key: string): ReadonlyArray<unknown> => {
-  const list = schema[key]
-  return Array.isArray(list) ? list : []
-}
+const listIn = (schema: JsonSchema, key: string): ReadonlyArray<unknown> => [schema[key] ?? []].flat()
 
-const propertiesIn = (schema: JsonSchema): Readonly<Record<string, unknown>> =>
-  // Only this file writes them, or the host, whose schema has them as an object too.
-  (schema['properties'] ?? {}) as Readonly<Record<string, unknown>>
+/** An object, if any, of this file or the host. A copy without a prototype: `constructor` may be a key. */
+const propertiesIn = (of: JsonSchema): JsonSchema => ({ __proto__: null, ...(of['properties'] as object) })
 
 /** Whether it refers to a place in itself, which is another one once it is a part of a larger schema. */
 const refersToItself = (schema: JsonSchema): boolean =>
   !('$id' in schema) && /"\$(dynamicRef|ref)":"#/.test(JSON.stringify(schema))
 const REFERS = 'has a schema with a $ref that begins with #, which leads elsewhere here: write it without'
+type Resolve = (schema: JsonSchema) => JsonSchema
 /** Open to the keys of other parts, in its choices too. */
-const opened = (schema: JsonSchema): JsonSchema => {
+const opened = (schema: JsonSchema, resolve: Resolve): JsonSchema => {
   const isOpen = ([key, value]: readonly [string, unknown]) =>
     value !== false || !/^(additional|unevaluated)Properties$/.test(key)
-  const open = Object.fromEntries(Object.entries(schema).filter(isOpen))
-  if (!('anyOf' in schema)) return open
-  return { ...open, anyOf: listIn(schema, 'anyOf').map((it) => (isRecord(it) ? opened(it) : it)) }
+  const open = Object.fromEntries(Object.entries(resolve(schema)).filter(isOpen))
+  if (!('anyOf' in open)) return open
+  return { ...open, anyOf: listIn(open, 'anyOf').map((it) => (isRecord(it) ? opened(it, resolve) : it)) }
 }
 
 const allOf = (all: ReadonlyArray<unknown>): unknown => (all.length === 1 ? all[0] : { allOf: all })
 
 /** Whether it takes texts alone, as keys are, or says nothing about it. */
-const isOfTexts = (names: JsonSchema): boolean => {
-  const { type = 'string', const: only = '' } = names
-  const isTexts = [only, ...listIn(names, 'enum')].every((each) => typeof each === 'string')
-  if (type !== 'string' || !isTexts) return false
-  return listIn(names, 'anyOf').every((each) => isRecord(each) && isOfTexts(each))
-}
+const isOfTexts = ({ type = 'string', const: only = '', ...names }: JsonSchema): boolean =>
+  type === 'string' &&
+  [only, ...listIn(names, 'enum')].every((each) => typeof each === 'string') &&
+  listIn(names, 'anyOf').every((each) => isRecord(each) && isOfTexts(each))
 
 /** The parts of a value that all hold: records become one, with the keys of all of them. */
-const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
+const intersectionOf = (resolve: Resolve, ...given: ReadonlyArray<JsonSchema>): JsonSchema => {
   const isPlain = (each: JsonSchema): boolean => Object.keys(each).join() === 'type'
   /** Whether another part says the same type. */
   const isSaid = ({ type }: JsonSchema, at: number): boolean =>
@@ -98,7 +93,7 @@ const intersectionOf = (given: ReadonlyArray<JsonSchema>): JsonSchema => {
     typeof (each['additionalProperties'] ?? false) === 'boolean'
   const [only] = all
   if (only !== undefined && all.length === 1) return only
-  if (!all.every(isOfRecord)) return { allOf: all.map(opened) }
+  if (!all.every(isOfRecord)) return { allOf: all.map((each) => opened(each, resolve)) }
   const keys = [...new Set(all.flatMap((each) => Object.keys(propertiesIn(each))))]
   const properties = keys.map((key) => [key, allOf(all.flatMap((each) => propertiesIn(each)[key] ?? []))])
   const required = [...new Set(all.flatMap((each) => listIn(each, 'required')))]
@@ -151,6 +146,9 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
       'userId' in propertiesIn(schema) &&
       !listIn(schema, 'required').includes('userId') && { anyOf: A_USER }),
   })
+  /** The schema in place of a reference to it: it may be closed, and other parts have more keys. */
+  const resolve: Resolve = (schema) =>
+    Object.entries(defs).find(([name]) => schema['$ref'] === prefix + name)?.[1] ?? schema
   const go = (given: t.Mixed, steps: ReadonlyArray<Key>): JsonSchema => {
     const note = notes.get(given)
     const isWhole = given === codec && prefix === '#/$defs/'
@@ -209,11 +207,13 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
         const all = types.filter((member: AnyCodec) => !/^(Undefined|Void)Type$/.test(member._tag ?? ''))
         const schemas = all.map((member) => go(member, steps))
         if (schemas.length === 0) return { not: {} }
-        if (schemas.every((schema) => 'const' in schema)) return { enum: schemas.map((one) => one['const']) }
+        const words = schemas.flatMap((one) => ('const' in one ? [one['const']] : listIn(one, 'enum')))
+        if (schemas.every((schema) => /^(const|enum)$/.test(Object.keys(schema).join())))
+          return { enum: [...new Set(words)] }
         return schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas }
       }
       case 'IntersectionType':
-        return intersectionOf(types.map((member) => go(member, steps)))
+        return intersectionOf(resolve, ...types.map((member) => go(member, steps)))
       case 'RefinementType':
         return given.name === 'Int' ? { type: 'integer' } : opaque(given, steps)
       case 'RecursiveType': {
@@ -222,7 +222,7 @@ export const schemaIn = (codec: t.Mixed, place: SchemaPlace): Either<ReadonlyArr
         if (names.has(given)) return { $ref: prefix + name }
         for (let count = 2; name in defs; count++) name = `${own}_${String(count)}`
         names.set(given, name)
-        defs[name] = {}
+        defs[name] = { $ref: prefix + name }
         defs[name] = go(type, steps)
         return { $ref: prefix + name }
       }

@@ -32,10 +32,7 @@ const opened = () => {
   return { state, destination, client, panel, authorization, ask, post }
 }
 type Reader = ReadableStreamDefaultReader<Uint8Array>
-const readerOf = ({ body }: Response): Reader => {
-  if (body === null) throw new Error('no body')
-  return body.getReader()
-}
+const readerOf = ({ body }: Response): Reader => (body ?? new ReadableStream<Uint8Array>()).getReader()
 const snapshotIn = async (reader: Reader) => {
   const { value } = await reader.read()
   return JSON.parse(Buffer.from(value ?? []).toString()) as ReadonlyArray<{
@@ -50,13 +47,13 @@ it('looks at other parts from an update on; one that stays keeps its histories',
   const { client, destination, panel, ask } = opened()
   const seen = async () => (await snapshotIn(readerOf(await ask('stream')))).map(({ name }) => name)
   expect(await seen()).toEqual(['destination', 'client'])
-  client.track({ userId: 'u', event: 'Seen', messageId: 'm1\ud800' })
+  client.track({ userId: 'u', event: 'Seen', messageId: 'm1\ud800\n' })
   await client.flush()
   panel.update({ ...destination, name: 'hooks', stats: throwing('planted') }, client)
   expect(await seen()).toEqual(['hooks', 'client'])
   panel.update(client)
   expect(await seen()).toEqual(['client'])
-  expect(panel.explain('m1\ud800')).toContain('delivered')
+  expect(panel.explain('m1\ud800\n')).toMatch(/^m1\ud800\?: .*delivered/)
   await destination.send(track('m2'))
   await destination.idle()
   expect(panel.explain('m2')).toBeUndefined()
@@ -68,9 +65,8 @@ describe('fetch', () => {
     const answer = await ask('', {}, {})
     expect(await answer.text()).toBe(page)
     const policy = answer.headers.get('content-security-policy') ?? ''
-    expect(policy).toMatch(
-      /^default-src 'none'; script-src 'sha256-\S{44}'; style-src 'sha256-\S{44}'; connect-src 'self';/,
-    )
+    const own = /^default-src 'none'; script-src 'sha256-\S+='; style-src 'sha256-\S+='; connect-src 'self';/
+    expect(policy).toMatch(own)
     expect(policy).not.toMatch(/unsafe|\*|http/)
     expect(Buffer.byteLength(page)).toBeLessThanOrEqual(12_288)
     expect(page).not.toMatch(/innerHTML|https?:|\bon\w+="/)

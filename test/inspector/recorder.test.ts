@@ -111,24 +111,24 @@ it('begins no story by an answer that comes after the story has ended and gone',
 
 it('goes on with the story of a dead letter that is redriven, and shows its last failure', () => {
   const { onEvent, history, snapshot } = recorder(10, 'first')
-  for (const [at, kind] of (['accept', 'fail', 'die', 'fail', 'wait'] as const).entries())
-    onEvent(eventOf(kind, 1, at))
-  const story = history('m1')
-  const line = story && inOneLine(story)
+  for (const kind of ['accept', 'fail', 'die', 'fail', 'wait'] as const) onEvent(eventOf(kind, 1, 0))
+  const [line] = [history('m1')].flatMap((story) => story && inOneLine(story))
   expect(line).toMatch(/; rejected after 1 attempt: .*; redriven; .*; waits 7 ms: because$/)
-  const last = 'sink1: status 503'
-  expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [{ id: 'm1', last }], ended: [] })
+  expect(snapshot(stats)).toMatchObject({ waiting: [{ id: 'm1', last: 'sink1: status 503' }], ended: [] })
   onEvent(eventOf('end', 1, 9))
-  expect(snapshot(stats)).toMatchObject({ waiting: [], ended: [{ state: 'Delivered' }] })
+  expect(snapshot(stats)).toMatchObject({ name: 'orders', waiting: [], ended: [{ state: 'Delivered' }] })
 })
 
-it('counts items without a string id, and tells no story of them', () => {
+it('counts items without a string id, and tells no story of them; names each receiver by itself', () => {
   const { onEvent, histories, snapshot } = recorder(10, 'first', () => 9)
   onEvent({ ...told, _tag: 'Accepted', item: { id: 7 } })
   onEvent(attempt(7, 5, 1, left(busy)))
   onEvent({ ...told, _tag: 'Ended', outcome: rejected({ id: 7 }, 1, busy) })
   const why = ['a is failing, last failure: status 503']
   expect([histories(), snapshot(stats)]).toMatchObject([0, { sinks: [{ failed: 1 }], ended: [], why }])
+  const sinks = ['http://127.0.0.1:7/', 'http://localhost:7/', 'https://b.example/', 'http://b.example']
+  for (const sink of sinks) onEvent(attempt(7, 5, 1, right({ sink }), sink))
+  expect(snapshot(stats).sinks.map(({ name }) => name)).toEqual(['a', ':7', sinks[1], 'b.example', sinks[3]])
 })
 
 const durations = fc.array(fc.nat(1e6), { minLength: 1, maxLength: 256 })
