@@ -185,11 +185,11 @@ describe('the text of a refusal', () => {
   it('has no value of a header', async () => {
     const key = encodeURIComponent(Buffer.from(`${KEY}:`).toString('base64'))
     const json = 'in JSON abcdefgh\\"/, abcdefgh\\"\\/'
-    const body = `got 1, Bearer abcdefgh, abcdefgh"/, ${json}, in a URL abcdefgh%22%2F, abcdefgh%22%2f, ${key}`
+    const body = `got 1, abcdefgh, Bearer abcdefgh, abcdefgh"/, ${json}, in a URL abcdefgh%22%2F, abcdefgh%22%2f, ${key}`
     const server = await serve(() => ({ status: 400, body }))
     const headers = { 'X-Version': '1', 'X-Proxy': 'Bearer abcdefgh', 'X-Longer': 'abcdefgh"/' }
     const two = '[secret], [secret]'
-    const detail = `got 1, ${two}, in JSON ${two}, in a URL ${two}, [secret]`
+    const detail = `got 1, [secret], ${two}, in JSON ${two}, in a URL ${two}, [secret]`
     const seen = await deliverOnce(sinkTo(server.origin, { headers }), batch('a'))
     expect(seen).toMatchObject({ verdicts: [{ left: { detail } }] })
   })
@@ -250,6 +250,8 @@ describe('a 200 with ok:false (clients/25)', () => {
     const { verdicts } = await deliverOnce(sink, batch('a', 'b', 'c'))
     expect(verdicts).toMatchObject([{ left: { members: [yes, no('bad'), yes] } }])
     expect(requests).toMatchObject([{ headers: { 'x-signature': 'c0ffee' } }])
+    const left = { reason: 'notAPayload' }
+    expect(await deliverOnce(sink, 5 as never)).toMatchObject({ verdicts: [{ left }] })
     const failing = bareIngestion(origin, KEY, {}, contramap(throwing('planted')))
     expect(await deliverOnce(failing, batch('a'))).toEqual({ verdicts: [], end: 'defect' })
   })
