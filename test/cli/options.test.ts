@@ -31,7 +31,7 @@ test.each([
   ['duration', 'must be at least 1ms', '0s', '0.4ms'],
   ['duration', 'must be at most 8760h, which is a year', '8761h', `${'9'.repeat(400)}h`],
   ['count', 'must be a whole number from 1 to 5', '0', '6', '-1', '1.5', '', ' 1', '1e0', '0x1', 'NaN'],
-  ['rate', 'must be a share such as 0.3 or 30%, from 0 to 1', '', '2', '101%', '-0.1', 'half', '.5'],
+  ['rate', 'must be a share such as 0.3 or 30%, from 0 to 1', '', '2', '101%', '-0.1', 'half', '.5', '1%x'],
   ['choice', 'must be lines, json or quiet', 'xml', ''],
   ['text', 'must not be empty', ''],
 ])('%s refuses: %s', (name, fault, ...texts) => {

@@ -5,7 +5,7 @@ import { summaryOf, type Summary } from '../../src/cli/report.ts'
 import { plain } from '../../src/cli/terminal.ts'
 import { allFailed, expired as expiredFailure, refused, retryable } from '../../src/core/failure.ts'
 import { abandoned, delivered, dropped, expired, rejected } from '../../src/core/outcome.ts'
-import { invalid, tooLarge } from '../../src/core/refusal.ts'
+import { closed, invalid, tooLarge } from '../../src/core/refusal.ts'
 
 const subject = { line: 3, id: 'm1', type: 'track' }
 const subjectOf = () => subject
@@ -75,6 +75,7 @@ test('what is refused is told without its values', () => {
   const message = '70000 bytes, the limit is 64000: send less with the event'
   const report = { t: 'refused', line: 2, reason: 'tooLarge', faults: [{ path: '', message }] } as const
   expect(refusalReport(2, tooLarge({ secret: 1 }, 64_000, 70_000, 'm1'))).toEqual(report)
+  expect(refusalReport(2, closed({ secret: 1 }))).toMatchObject({ reason: 'notTaken' })
   const faults = [{ path: 'a', message: 'b' }]
   expect(refusalReport(2, invalid({}, faults))).toEqual({ t: 'refused', line: 2, reason: 'invalid', faults })
   const missing = invalid({}, [{ path: 'userId', message: 'is missing' }])
@@ -102,7 +103,8 @@ test.each<[what: string, Partial<Summary>, isAtEnd: boolean, code: number, line:
   ['some refused', { delivered: 3, refused: 1 }, true, 4, 'read 4 (1 refused) · delivered 3'],
   ['all refused: no receiver has failed', { refused: 3 }, true, 4, 'read 3 (3 refused)'],
   ['abandoned', { delivered: 1, abandoned: 1 }, true, 7, 'read 2 · delivered 1 · abandoned 1'],
-  ['stopped, but all that was read is delivered', { delivered: 1 }, false, 7, 'read 1 · delivered 1'],
+  ['some expired', { delivered: 1, expired: 1 }, true, 3, 'read 2 · delivered 1 · expired 1'],
+  ['some dropped', { delivered: 1, dropped: 1 }, true, 3, 'read 2 · delivered 1 · dropped 1'],
   ['5 before 7', { abandoned: 1 }, false, 5, 'read 1 · abandoned 1'],
   ['5 before 3 and 4', { expired: 1, refused: 1 }, true, 5, 'read 2 (1 refused) · expired 1'],
   ['7 before 3', { delivered: 1, rejected: 1 }, false, 7, 'read 2 · delivered 1 · rejected 1'],

@@ -5,20 +5,11 @@ import { isoTimestamp } from '../../src/testing/laws/jsonValues.ts'
 import { same, forAll } from '../support/check.ts'
 import { character } from '../../src/testing/laws/texts.ts'
 
+// What the law EV5 does not make; it has zones, fractions, leap days and forms without seconds.
 const taken: ReadonlyArray<readonly [unknown, string]> = [
   [new Date(0), '1970-01-01T00:00:00.000Z'],
-  ['2024-02-29T13:14:15.678Z', '2024-02-29T13:14:15.678Z'],
-  ['2024-02-29T13:14:15Z', '2024-02-29T13:14:15.000Z'],
-  ['2024-02-29T13:14Z', '2024-02-29T13:14:00.000Z'],
   ['2024-02-29t13:14:15z', '2024-02-29T13:14:15.000Z'],
-  ['2024-02-29T13:14:15.6789999Z', '2024-02-29T13:14:15.678Z'],
-  ['2024-02-29T13:14:15,6Z', '2024-02-29T13:14:15.600Z'],
-  ['2024-03-01T00:30:00+01:00', '2024-02-29T23:30:00.000Z'],
-  ['2024-02-29T23:30:00-0130', '2024-03-01T01:00:00.000Z'],
-  ['2024-02-29T23:30:00+05', '2024-02-29T18:30:00.000Z'],
   ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
-  ['0000-02-29T00:00:00Z', '0000-02-29T00:00:00.000Z'],
-  ['2000-02-29T00:00:00Z', '2000-02-29T00:00:00.000Z'],
 ]
 
 it.each(taken)('reads %s', (value, expected) => {

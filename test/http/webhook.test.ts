@@ -362,13 +362,6 @@ describe('a receiver that answers', () => {
     const timeout = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'timeout' } }]
     expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: timeout })
   })
-
-  it('has the verdict of `statuses` if it is given', async () => {
-    const receiver = await receive([{ do: 'status', code: 404 }])
-    const sink = sinkTo({ url: receiver.url, statuses: [{ from: 404, to: 404, means: 'retry' }] })
-    const left = { _tag: 'Retryable', reason: 'status', status: 404 }
-    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: [{ left }] })
-  })
 })
 
 it('may be retried if nothing listens, the host has no address, or one side alone speaks TLS', async () => {

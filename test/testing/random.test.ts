@@ -9,10 +9,3 @@ it('is mulberry32, the same for the same seed', () => {
   expect(first(1, 42).map((number) => number * 2 ** 32)).toEqual([2581720956])
   expect(first(50, -7)).toEqual(first(50, -7))
 })
-
-it('spreads evenly from 0 to below 1', () => {
-  const tenths = first(100_000, 7).map((number) => Math.floor(number * 10))
-  for (let tenth = 0; tenth < 10; tenth++) {
-    expect(Math.abs(tenths.filter((each) => each === tenth).length - 10_000)).toBeLessThan(500)
-  }
-})
