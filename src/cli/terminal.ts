@@ -75,8 +75,7 @@ export const terminalOf = (host: Host, colours: Colours) => {
 
   const outletOf = (stream: ScreenState) => {
     const isTTY = stream.isTTY === true && env['TERM'] !== 'dumb'
-    const isAuto = isTTY && (env['NO_COLOR'] ?? '') === ''
-    const coloured = colours === 'auto' ? isAuto : colours === 'always'
+    const coloured = colours === 'auto' ? isTTY && (env['NO_COLOR'] ?? '') === '' : colours === 'always'
     const failed = new AbortController()
     const gone: AbortSignal = failed.signal
     stream.on('error', ({ code, name }: NodeJS.ErrnoException) => failed.abort(code ?? name))

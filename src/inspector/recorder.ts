@@ -139,8 +139,7 @@ export const recorder = (maxHistories: number, firstName: string, now: () => num
     const id = idOf(item)
     const known = id === undefined ? undefined : byId.get(id)
     if (id === undefined || known !== undefined || (isSuccess && isBusy())) return known
-    const hasRoom = byId.size < maxHistories || ended.oldest() !== undefined
-    return hasRoom ? begin(item, id, at) : undefined
+    return byId.size < maxHistories || ended.oldest() !== undefined ? begin(item, id, at) : undefined
   }
   const tellOne = (item: unknown, step: StoryStep, due: number | undefined): void => {
     // The answer of a slower receiver may come after the story has ended and gone: it begins none.

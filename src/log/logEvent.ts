@@ -112,8 +112,7 @@ export type Listener = (event: LogEvent) => void
 
 const frameOf = ({ stack = '', message }: Error): string => {
   // The message is part of the stack, and may have many lines.
-  const frames = stack.slice(stack.indexOf(message) + message.length)
-  return /\n[ \t]+(at .+)/.exec(frames)?.[1] ?? ''
+  return /\n[ \t]+(at .+)/.exec(stack.slice(stack.indexOf(message) + message.length))?.[1] ?? ''
 }
 
 /**

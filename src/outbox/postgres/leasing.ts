@@ -57,16 +57,13 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     nextRetry = dueFrom = 0
     idFrom = '0'
   }
-  const forget = (): void => {
-    leased.clear()
-    ready.drain()
-    look()
-  }
   /** Renews the worker. If another has ended it, its leases are gone. */
   const renew = async () => {
     const found = await me.renew()
     if (!found.alive) {
-      forget()
+      leased.clear()
+      ready.drain()
+      look()
       await me.register()
     }
     return found

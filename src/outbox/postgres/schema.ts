@@ -53,13 +53,9 @@ export const schemaSql = (schema = 'headrace'): string => {
       select e.id from ${schema}.item e
       where e.queue = q and e.key <= k and (e.key, e.id) > (k, 0) order by e.key, e.id limit 1);`
   // "If not exists" would wait for transactions that add items, and all others would wait behind it.
-  const unless = (found: string, make: string): string =>
-    `do $$ begin if not exists (${found}) then ${make}; end if; end $$;`
   const index = (name: string, on: string): string =>
-    unless(
-      `select where pg_catalog.to_regclass('${schema}.${name}') is not null`,
-      `create index ${name} on ${schema}.item ${on}`,
-    )
+    `do $$ begin if pg_catalog.to_regclass('${schema}.${name}') is null then
+      create index ${name} on ${schema}.item ${on}; end if; end $$;`
   return `
 create schema if not exists ${schema};
 create table if not exists ${schema}.version (version int not null);
@@ -68,10 +64,9 @@ create table if not exists ${schema}.worker (
   id bigint generated always as identity primary key, queue text not null, expires bigint not null
 ) with (fillfactor = 50);
 -- A statement that leases names it, and leases nothing after "free" has raised it.
-${unless(
-  `select from pg_catalog.pg_attribute where attrelid = '${schema}.worker'::regclass and attname = 'generation'`,
-  `alter table ${schema}.worker add generation bigint not null default 0`,
-)}
+do $$ begin if not exists (select from pg_catalog.pg_attribute
+  where attrelid = '${schema}.worker'::regclass and attname = 'generation') then
+  alter table ${schema}.worker add generation bigint not null default 0; end if; end $$;
 create table if not exists ${schema}.item (
   id bigint generated always as identity primary key, queue text not null,
   due bigint not null default 0, -- 0: never put back; else milliseconds since 1970 by the server's clock

@@ -5,10 +5,7 @@ import type { AskServer, Rows } from './statements.ts'
 const HOLDS = 1.5
 
 /** What a lease belongs to. After each change of the generation only leases that were named still hold. */
-export interface Holder {
-  readonly id: string
-  readonly generation: number
-}
+export type Holder = Readonly<{ id: string; generation: number }>
 /** No worker has the id 0. */
 export const NO_HOLDER: Holder = { id: '0', generation: 0 }
 
