@@ -122,8 +122,7 @@ describe('deliver with a batch', () => {
   })
 
   it('holds back only the item of a PartlyFailed whose receiver asked for a pause, and new items behind it', () => {
-    const notBefore = virtualClock().now() + 30_000
-    const limited = left(retryable('status', { status: 429, notBefore }))
+    const limited = left(retryable('status', { status: 429, notBefore: virtualClock().now() + 30_000 }))
     let draws = 0
     const how = { retry: both(exponential(), respectRetryAfter), random: () => draws++, maxInFlight: 3 }
     const { clock, give, sent } = play(how, (items, number) => {

@@ -52,8 +52,7 @@ describe('group commit', () => {
     expect([await all(outbox), outbox.nextDue(), outbox.retries?.()]).toEqual([[], undefined, []])
     const { list, redrive, purge } = outbox.dead
     expect(await Promise.all([list(), redrive(() => true), purge(() => true)])).toEqual([[], [], 0])
-    const again = open(path)
-    expect(again.stats()).toMatchObject({ waiting: 101, dead: 1 })
+    expect(open(path).stats()).toMatchObject({ waiting: 101, dead: 1 })
   })
 })
 
@@ -145,8 +144,7 @@ it.each([
   const answers = await Promise.allSettled(['a', 'bad', 'b'].map(async (one) => outbox.enqueue([one, 'x'])))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   const [, bad] = answers
-  const message = `the codec's ${member} answered ${told}`
-  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(message)
+  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(`the codec's ${member} answered ${told}`)
   // A bookmark would skip it.
   await outbox.enqueue(['c'], { bookmark: { name: 'in', value: 'c' } })
   expect([outbox.stats().waiting, outbox.bookmark('in')]).toEqual([5, undefined])

@@ -42,13 +42,12 @@ if (room === 'destination') {
   const body = Buffer.from(`{"writeKey":"k","batch":[${Array(perRequest).fill(message).join(',')}]}`)
   const isGzip = room === 'gzip'
   const headers = { 'Content-Type': 'application/json', ...(isGzip && { 'Content-Encoding': 'gzip' }) }
-  const bytes = isGzip ? gzipSync(body) : body
   const post = () =>
     new Promise((resolve, reject) => {
       const sent = request({ port: to, method: 'POST', path: '/v1/batch', headers }, (response) =>
         response.resume().on('end', () => resolve(response.statusCode)),
       )
-      sent.on('error', reject).end(bytes)
+      sent.on('error', reject).end(isGzip ? gzipSync(body) : body)
     })
   let refused = 0
   const keepPosting = async () => {
