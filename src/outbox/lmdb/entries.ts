@@ -357,7 +357,8 @@ export const storedEntries = <A>(
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (place, { entry, due }) => {
         const wanted = Number.isNaN(due) ? now() : Math.max(due, FIRST_KEY[0])
-        const key: RetryKey = [Math.min(wanted, now() + MAX_WAIT_MS), place.number]
+        // lmdb has another key for -0.
+        const key: RetryKey = [Math.min(wanted, now() + MAX_WAIT_MS) + 0, place.number]
         const record = recordOf(place)
         const tried = record && withAbout(record, aboutRetry(entry))
         return () => {
