@@ -11,7 +11,6 @@ const base = join(folder, 'base')
 
 const open = (path, url, clock = systemClock) =>
   webhookDestination({ webhooks: [{ url }] }, { outbox: { path }, logger: false, clock })
-const later = { ...systemClock, now: () => systemClock.now() + 60_000 }
 
 const make = async () => {
   const random = seededRandom(7)
@@ -76,7 +75,7 @@ const inTime = (promise, limit) =>
 const judge = async (path, url) => {
   let destination
   try {
-    destination = open(path, url, later)
+    destination = open(path, url, { ...systemClock, now: () => systemClock.now() + 60_000 })
   } catch (error) {
     return error.name === 'OutboxError' ? `refused ${error.reason}` : `threw ${String(error)}`
   }
