@@ -72,6 +72,15 @@ describe('deliver with a batch', () => {
     expect(tags()).toEqual([...'abcdefgh'].map((item) => `Delivered ${item}`))
   })
 
+  it('sends what waits if the outbox has no room for more', () => {
+    const batch = { maxCount: 3, maxDelay: Infinity }
+    const { clock, give, sent } = play({ outbox: memoryOutbox({ maxCount: 2 }), batch })
+    give('a', 'b', 'c')
+    clock.tick(10)
+    give('d', 'e', 'f')
+    expect(sent()).toEqual(['0 a,b', '10 d,e'])
+  })
+
   it.each([true, false])('sends the rest at the end of the source, from a fast store: %s', async (isFast) => {
     const store = memoryOutbox<string>()
     let running = () => 0
