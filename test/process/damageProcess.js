@@ -6,7 +6,6 @@ import { webhookDestination } from '../../dist/destination/index.js'
 import { loopbackReceiver, seededRandom } from '../../dist/testing/index.js'
 
 const [task, folder, from, to] = process.argv.slice(2)
-const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 const base = join(folder, 'base')
 
 const open = (path, url, clock = systemClock) =>
@@ -96,7 +95,7 @@ const damage = async () => {
     const path = join(folder, String(at))
     mkdirSync(path)
     writeFileSync(join(path, 'data.mdb'), bytes)
-    say(at, await judge(path, receiver.url))
+    writeSync(1, `${at} ${await judge(path, receiver.url)}\n`)
     rmSync(path, { recursive: true, force: true })
   }
   await receiver.close()

@@ -6,7 +6,6 @@ import { createCollector } from 'headrace/collector'
 import { webhookDestination } from 'headrace/destination'
 
 const CONNECTIONS = 8
-const MAX_REQUESTS = 4_000
 const call = { type: 'track', userId: 'u', event: 'Seen' }
 const calls = {
   tiny: { type: 'page', userId: 'u' },
@@ -51,7 +50,7 @@ if (room === 'destination') {
     })
   let refused = 0
   const keepPosting = async () => {
-    for (let at = 0; refused < CONNECTIONS && at < MAX_REQUESTS; at++) {
+    for (let at = 0; refused < CONNECTIONS && at < 4_000; at++) {
       const status = await post()
       count(status)
       if (status !== 200) refused++
