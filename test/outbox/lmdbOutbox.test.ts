@@ -75,6 +75,12 @@ it('moves more dead letters than one transaction holds', async () => {
   expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toHaveLength(130)
   expect(await outbox.dead.purge((one) => one.reason === 'ended' && one.entry.item.endsWith('8'))).toBe(130)
   expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
+  const path = newFolder()
+  const large = open(path)
+  await large.enqueue(Array<string>(3).fill('x'.repeat(9_000_000)))
+  await large.ack((await all(large)).map(no))
+  const before = transactions(path)
+  expect([await large.dead.purge(() => true), transactions(path) - before]).toEqual([3, 3])
 })
 
 it('keeps as many dead letters as it was last told', async () => {
