@@ -73,7 +73,7 @@ describe('deliver with a batch', () => {
   })
 
   it('sends what waits if the outbox has no room for more', () => {
-    const batch = { maxCount: 3, maxDelay: Infinity }
+    const batch = { maxDelay: Infinity }
     const { clock, give, sent } = play({ outbox: memoryOutbox({ maxCount: 2 }), batch })
     give('a', 'b', 'c')
     clock.tick(10)

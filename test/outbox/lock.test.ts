@@ -28,8 +28,7 @@ describe('the lock of a folder', () => {
     // Not after another process took it.
     write(path, { pid: 1, since })
     if (isRight(mine)) mine.right()
-    const fails = vi.spyOn(process.getBuiltinModule('node:fs'), 'writeFileSync')
-    fails.mockImplementationOnce(() => {
+    vi.spyOn(process.getBuiltinModule('node:fs'), 'writeFileSync').mockImplementationOnce(() => {
       throw Object.assign(new Error('EMFILE'), { syscall: 'open' })
     })
     expect(() => lock(path, NOW)).toThrow('EMFILE')

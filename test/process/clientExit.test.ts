@@ -1,9 +1,10 @@
 /** The natural end of a program, seen from outside: in processes of their own, with the built package. */
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
 import { loopbackReceiver, type FaultScript } from '../../src/testing/index.ts'
-import { newFolder } from '../support/folder.ts'
 
 const CLIENT = new URL('../../dist/client/index.js', import.meta.url).href
 
@@ -119,8 +120,9 @@ describe('44: a program that ends by itself', () =>
   it.concurrent.for(programs)('$what', async (program, { expect, onTestFinished }) => {
     const { options, then, script, env = {}, stdout, stderr = /^$/, requests } = program
     const endpoint = script === undefined ? undefined : await loopbackReceiver(script)
-    onTestFinished(() => endpoint?.close())
-    const source = `const path = '${newFolder()}'\nconst client = createClient('the key', { endpoint: url, ${options} })\n${then}`
+    const path = mkdtempSync(`${tmpdir()}/headrace-`)
+    onTestFinished(() => (rmSync(path, { recursive: true }), endpoint?.close()))
+    const source = `const path = ${JSON.stringify(path)}\nconst client = createClient('the key', { endpoint: url, ${options} })\n${then}`
     const ended = await run(source, endpoint?.url ?? 'http://127.0.0.1:9/', env)
     expect(ended).toMatchObject({ stdout, stderr: expect.stringMatching(stderr) })
     if (requests !== undefined) expect(endpoint?.received).toHaveLength(requests)

@@ -36,8 +36,7 @@ const share = async () => {
 const isShared = path.startsWith('postgres:')
 if (isShared) await share()
 // Without its server it would wait for ever once the test is gone.
-const parent = process.ppid
-setInterval(() => process.ppid !== parent && process.exit(1), 1_000).unref()
+setInterval((parent) => process.ppid !== parent && process.exit(1), 1_000, process.ppid).unref()
 
 const sendByDestination = async () => {
   const { webhookDestination } = await import('../../dist/destination/index.js')
