@@ -132,7 +132,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
     const stats = outbox.stats()
     return fullIn(undefined, stats.waiting, stats.bytes + bytes, stats)
   }
-  const room = waitForRoom(() => boundFor(1) === undefined)
+  const room = waitForRoom(() => boundFor(1) === undefined, held)
   const largest = maxHeldBytes(maxMessageBytes)
 
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
@@ -234,12 +234,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
     group: (call) => send(call, 'group'),
     alias: (call) => send(call, 'alias'),
     send: (call) => send(call, undefined),
-    ready: () => {
-      const ready = room.ready()
-      // Beside it: a promise around it would let the next caller look before this one has used the room.
-      if (boundFor(0) !== undefined) void held(ready)
-      return ready
-    },
+    ready: room.ready,
     persisted: async (given) => {
       const within = timeoutIn('persisted', given)
       if (behind === undefined) return false

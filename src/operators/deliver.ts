@@ -200,6 +200,8 @@ const runRelay = <L, P, D>(
         answer?.end(refusal)
         reportLeft(refusal)
         subscriber.next(refusal)
+        // The outbox may hold less than a batch.
+        if (refusal._tag === 'Full' && how.isBatch) work.flush('flush')
       }
       // After the refusal, because the stream may end here. The last batch waits for all its items.
       if (--enqueuing === 0 && state === 'ended') work.flush(atEnd)

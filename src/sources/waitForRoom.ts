@@ -2,9 +2,10 @@ import { nextTurn } from '../core/clock.ts'
 
 /**
  * Callers that wait until a bounded store has room. They continue one after the other, in the order of their
- * calls; each looks anew, because the caller before it may have used the room or left it.
+ * calls; each looks anew, because the caller before it may have used the room or left it. `held` wraps each
+ * promise that a caller waits for.
  */
-export const waitForRoom = (hasRoom: () => boolean) => {
+export const waitForRoom = (hasRoom: () => boolean, held = (wait: Promise<void>) => wait) => {
   let last: Promise<void> = Promise.resolve()
   let wake: (() => void) | undefined
   /** An item that was too large for the room that is left is so until another one leaves. */
@@ -12,7 +13,7 @@ export const waitForRoom = (hasRoom: () => boolean) => {
   let isOpen = false
 
   const wait = async (): Promise<void> => {
-    while (!isOpen && (wasRefused || !hasRoom())) await new Promise<void>((resolve) => (wake = resolve))
+    while (!isOpen && (wasRefused || !hasRoom())) await held(new Promise((resolve) => (wake = resolve)))
   }
 
   const freed = (): void => {

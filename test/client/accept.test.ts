@@ -119,7 +119,8 @@ it('lets one caller in for each place, in their order', async () => {
 })
 
 describe('a queue that is smaller than a batch', () => {
-  const small = [{ maxCount: 10 }, { maxBytes: 4_600, maxMessageBytes: 200 }]
+  const bytes = { maxBytes: 4_600, maxMessageBytes: 200 }
+  const small = [{ maxCount: 10 }, bytes, { outbox: memoryOutbox<Message>({ maxCount: 10 }) }]
   it.each<ClientOptions>(small)('sends when it is full, before the time: %j', async (options) => {
     const world = open({ ...options, flushAfter: Infinity }, () => ({ verdict: yes, after: 2 }))
     const produce = async (): Promise<number> => {

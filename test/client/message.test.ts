@@ -23,8 +23,6 @@ const one = async (call: ClientCall, options = {}): Promise<Record<string, unkno
   return sentOf(sink.calls[0]?.item)[0] ?? {}
 }
 
-const library = { name: 'headrace-node', version }
-
 const golden: Readonly<Record<CallType, (client: Client) => unknown>> = {
   identify: ({ identify }) => identify({ userId: 'u1', traits: { email: 'ada@example.com', plan: 'pro' } }),
   track: ({ track }) =>
@@ -69,7 +67,7 @@ describe('what a client sends', () => {
     expect(await one(call, options)).toMatchObject(options)
     const more = { ...call, context: { region: 'us' }, integrations: { Mail: false } }
     expect(await one(more, options)).toMatchObject({
-      context: { app: { name: 'shop' }, region: 'us', library },
+      context: { app: { name: 'shop' }, region: 'us', library: { name: 'headrace-node', version } },
       integrations: { All: false, Mail: false },
     })
   })

@@ -72,6 +72,15 @@ describe('deliver with a batch', () => {
     expect(tags()).toEqual([...'abcdefgh'].map((item) => `Delivered ${item}`))
   })
 
+  it('sends what waits if the outbox has no room for more', () => {
+    const batch = { maxDelay: Infinity }
+    const { clock, give, sent } = play({ outbox: memoryOutbox({ maxCount: 2 }), batch })
+    give('a', 'b', 'c')
+    clock.tick(10)
+    give('d', 'e', 'f')
+    expect(sent()).toEqual(['0 a,b', '10 d,e'])
+  })
+
   it.each([true, false])('sends the rest at the end of the source, from a fast store: %s', async (isFast) => {
     const store = memoryOutbox<string>()
     let running = () => 0
@@ -122,8 +131,7 @@ describe('deliver with a batch', () => {
   })
 
   it('holds back only the item of a PartlyFailed whose receiver asked for a pause, and new items behind it', () => {
-    const notBefore = virtualClock().now() + 30_000
-    const limited = left(retryable('status', { status: 429, notBefore }))
+    const limited = left(retryable('status', { status: 429, notBefore: virtualClock().now() + 30_000 }))
     let draws = 0
     const how = { retry: both(exponential(), respectRetryAfter), random: () => draws++, maxInFlight: 3 }
     const { clock, give, sent } = play(how, (items, number) => {

@@ -4,7 +4,7 @@ import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
 import { COUNTERS_KEY, NO_COUNTERS, type Store } from '../../src/outbox/lmdb/store.ts'
 
 /** `fails`: which transactions fail, and whether what they wrote is on the disk nevertheless. */
-const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>) => {
+const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late' | 'unreadable'>) => {
   let onDisk: string | undefined
   let transactions = 0
   let answer = (): void => undefined
@@ -20,6 +20,7 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs' | 'late'>)
     if (how === 'hangs') await new Promise(() => undefined)
     if (how === 'late') return new Promise((resolve) => (answer = resolve))
     if (how === 'lost') onDisk = before
+    if (how === 'unreadable') onDisk = ''
     // lmdb gives the cause in a promise of its own.
     const commitError = Promise.reject(new Error('ENOSPC'))
     commitError.catch(() => undefined)
@@ -40,9 +41,10 @@ describe('the group commit', () => {
     expect(sizes()).toBeGreaterThanOrEqual(10)
   })
 
-  it('counts what is on the disk after a commit that failed there', async () => {
-    const { commits, write } = opened(['kept'])
+  it('counts what is on the disk after a commit that failed there, or what it knew if it cannot read', async () => {
+    const { commits, write } = opened(['kept', 'unreadable'])
     await expect(write(3, true)).rejects.toThrow('ENOSPC')
+    await expect(write(4, true)).rejects.toThrow('ENOSPC')
     expect(commits.counters()).toEqual({ ...NO_COUNTERS, waiting: 3 })
   })
 

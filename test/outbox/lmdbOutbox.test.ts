@@ -52,8 +52,7 @@ describe('group commit', () => {
     expect([await all(outbox), outbox.nextDue(), outbox.retries?.()]).toEqual([[], undefined, []])
     const { list, redrive, purge } = outbox.dead
     expect(await Promise.all([list(), redrive(() => true), purge(() => true)])).toEqual([[], [], 0])
-    const again = open(path)
-    expect(again.stats()).toMatchObject({ waiting: 101, dead: 1 })
+    expect(open(path).stats()).toMatchObject({ waiting: 101, dead: 1 })
   })
 })
 
@@ -76,6 +75,12 @@ it('moves more dead letters than one transaction holds', async () => {
   expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toHaveLength(130)
   expect(await outbox.dead.purge((one) => one.reason === 'ended' && one.entry.item.endsWith('8'))).toBe(130)
   expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
+  const path = newFolder()
+  const large = open(path)
+  await large.enqueue(Array<string>(3).fill('x'.repeat(9_000_000)))
+  await large.ack((await all(large)).map(no))
+  const before = transactions(path)
+  expect([await large.dead.purge(() => true), transactions(path) - before]).toEqual([3, 3])
 })
 
 it('keeps as many dead letters as it was last told', async () => {
@@ -145,8 +150,7 @@ it.each([
   const answers = await Promise.allSettled(['a', 'bad', 'b'].map(async (one) => outbox.enqueue([one, 'x'])))
   expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   const [, bad] = answers
-  const message = `the codec's ${member} answered ${told}`
-  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(message)
+  expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(`the codec's ${member} answered ${told}`)
   // A bookmark would skip it.
   await outbox.enqueue(['c'], { bookmark: { name: 'in', value: 'c' } })
   expect([outbox.stats().waiting, outbox.bookmark('in')]).toEqual([5, undefined])

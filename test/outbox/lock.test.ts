@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { lock } from '../../src/outbox/lmdb/lock.ts'
 import { newFolder } from '../support/folder.ts'
 
@@ -17,7 +17,7 @@ describe('the lock of a folder', () => {
   const NOW = Date.now()
   const since = new Date(NOW).toISOString()
 
-  it('is taken once, and again after its release, which leaves that of another process', () => {
+  it('is taken once, and again after its release; neither that nor a failed opening removes that of another', () => {
     const path = newFolder()
     const first = lock(path, NOW)
     const left: unknown = expect.stringContaining(`by this process, since ${since}: close it first`)
@@ -28,6 +28,10 @@ describe('the lock of a folder', () => {
     // Not after another process took it.
     write(path, { pid: 1, since })
     if (isRight(mine)) mine.right()
+    vi.spyOn(process.getBuiltinModule('node:fs'), 'writeFileSync').mockImplementationOnce(() => {
+      throw Object.assign(new Error('EMFILE'), { syscall: 'open' })
+    })
+    expect(() => lock(path, NOW)).toThrow('EMFILE')
     expect([isRight(mine), existsSync(file(path))]).toEqual([true, true])
   })
 

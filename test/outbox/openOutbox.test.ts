@@ -59,9 +59,8 @@ test.each([
   let sent = 0
   const never = sink('never', () => new Promise<never>(() => sent++))
   const clock = virtualClock()
-  const orderBy = () => 'one key'
   const outbox = isOwn ? factory({ codec: storedEvents }) : factory
-  const destination = openOver([never], { ...quiet, clock, orderBy, outbox })
+  const destination = openOver([never], { ...quiet, clock, orderBy: () => 'one key', outbox })
   for (const id of ['m1', 'm2', 'm3']) await destination.send(track(id))
   await clock.advance(1_000)
   expect(sent).toBe(sentAtOnce)

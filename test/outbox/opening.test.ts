@@ -177,8 +177,7 @@ describe('an outbox that opens later', () => {
     for (const after of [5_000, 31_000, Infinity]) {
       clock = virtualClock()
       const { outbox, early } = laterOutbox<Message>([opensAfter(after)], [message('earlier')], isShared)
-      const sink = sinkOf()
-      const client = createClient('key', { clock, outbox, sink, logger: false, drainOnExit: false })
+      const client = createClient('key', { clock, outbox, sink: sinkOf(), logger: false, drainOnExit: false })
       const ended: string[] = []
       client.outcomes$.subscribe(({ _tag, item }) => ended.push(`${_tag} ${item.id}`))
       let flushedAt = Infinity

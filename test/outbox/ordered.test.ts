@@ -90,8 +90,7 @@ describe('ordered', () => {
 
   it('needs few leases for many items behind one, and leases no more retries in them', async () => {
     const { outbox, lease, retry, asked } = setUp(100_000)
-    const many = Array.from({ length: 5_000 }, (_, n) => `a${String(n)}`)
-    await outbox.enqueue(['c', 'd', ...many, 'b'])
+    await outbox.enqueue(['c', 'd', ...Array.from({ length: 5_000 }, (_, n) => `a${String(n)}`), 'b'])
     for (const entry of await lease(2)) await retry(entry)
     expect(names(await lease(10, 1))).toBe('c a0 b')
     expect(asked.length).toBeLessThan(10)

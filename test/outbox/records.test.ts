@@ -34,8 +34,7 @@ it('keeps the bytes of each item, of small lists and of one that is larger than 
   await outbox.enqueue(['small'])
   await Promise.all(lists.map(async (list) => outbox.enqueue(list)))
   await outbox.close()
-  const again = open(path)
-  expect((await all(again)).map(({ item }) => item)).toEqual(['small', ...lists.flat()])
+  expect((await all(open(path))).map(({ item }) => item)).toEqual(['small', ...lists.flat()])
 })
 
 describe('a record that cannot be read', () => {

@@ -141,9 +141,8 @@ describe('a store that answers lease late, and at first with nothing', () => {
     (outbox, clock) => {
       let asked = 0
       const lease: typeof outbox.lease = async (...args) => {
-        const isEmpty = ++asked <= emptyAnswers
         await clock.sleep(100)
-        return isEmpty ? [] : outbox.lease(...args)
+        return ++asked <= emptyAnswers ? [] : outbox.lease(...args)
       }
       return { ...outbox, lease }
     }

@@ -66,7 +66,6 @@ describe('a take of single entries', () => {
 
 describe('a take of batches', () => {
   const bounds = { count: 5, bytes: 100, delay: 60, delayAfter: 'start', concurrency: 1 } as const
-  const take = batchOf(bounds)
   const both = batchOf({ ...bounds, concurrency: 2 })
   const start = (from: string, closedBy: string) => ({ do: 'start', from, count: 5, bytes: 100, closedBy })
   const theirs = { ...retryDue(NOW + 7), fresh: line(5), orderedUntil: NOW }
@@ -95,7 +94,7 @@ describe('a take of batches', () => {
     ['starts the held entries if the store gave less', { ...few, mayLease: false }, start('fresh', 'count')],
     ['waits a second if it gave none', { ...due(0), unleased: line(1, 100), mayLease: false }, wait(SECOND)],
     ['waits for nothing', {}, never],
-  ])('%s', (_, changes, next) => expect(take(moment(changes))).toEqual(next))
+  ])('%s', (_, changes, next) => expect(batchOf(bounds)(moment(changes))).toEqual(next))
 
   it('leases a batch for each free place, and starts new entries while a retry waits, if it has two', () => {
     expect(both(moment({ ...due(0), unleased: line(Infinity) }))).toMatchObject({ limits: { count: 10 } })

@@ -222,10 +222,8 @@ it('persisted is false without a durable outbox, at its timeout, and at the clos
 
 it('a close ends the waits for room and for the end, though a full durable outbox keeps its message', async () => {
   const waits: Array<Promise<unknown>> = []
-  const outbox = durable(undefined, 1)
-  const { client, clock } = open({ outbox, waitUntil: (ended) => waits.push(ended) }, () => ({
-    verdict: busy,
-  }))
+  const waitUntil = (ended: Promise<unknown>) => waits.push(ended)
+  const { client, clock } = open({ outbox: durable(undefined, 1), waitUntil }, () => ({ verdict: busy }))
   client.track(event('a'))
   let over = 0
   for (const wait of [client.ready(), ...waits]) void wait.then(() => over++)

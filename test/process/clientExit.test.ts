@@ -1,5 +1,7 @@
 /** The natural end of a program, seen from outside: in processes of their own, with the built package. */
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
 import { loopbackReceiver, type FaultScript } from '../../src/testing/index.ts'
@@ -34,9 +36,10 @@ interface Program {
 
 const programs: ReadonlyArray<Program> = [
   {
-    what: 'sends what is queued, and waits neither for the next batch nor for its connection',
-    options: 'flushAfter: 3_600_000',
-    then: `${TWO}\n${KEPT}`,
+    what: 'sends what waits in its folder, and waits neither for the next batch nor for its connection',
+    options: 'logger: false, outbox: { path }',
+    then: `${TWO}\nawait client.close({ timeout: 0 })
+      createClient('key', { endpoint: url, flushAfter: 3_600_000, outbox: { path } })\n${KEPT}`,
     script: [],
     stdout: 'kept\n',
     requests: 1,
@@ -86,14 +89,15 @@ const programs: ReadonlyArray<Program> = [
     stdout: '',
   },
   {
-    what: 'is held by a flush and a close that are awaited, and the close ends its connection',
-    options: 'logger: false, random: () => 0.05, drainOnExit: false',
+    what: 'is held by a flush, a call that lost its room, and a close, which ends its connection',
+    options: 'logger: false, random: () => 0.05, drainOnExit: false, maxCount: 2',
     then: `${KEPT}\n${TWO}
       console.log((await client.flush()).delivered)
-      client.track({ userId: 'u', event: 'c' })
+      const send = () => client.ready().then(() => client.track({ userId: 'u', event: 'c' }))
+      await Promise.all([send(), send(), send()])
       console.log((await client.close()).totals.delivered)`,
     script: [503, 503].map((code) => ({ do: 'status', code })),
-    stdout: '2\n3\nclosed\n',
+    stdout: '2\n5\nclosed\n',
   },
   {
     what: 'has no listener while it is idle; with DEBUG it logs messages and attempts, no payload and no key',
@@ -116,8 +120,9 @@ describe('44: a program that ends by itself', () =>
   it.concurrent.for(programs)('$what', async (program, { expect, onTestFinished }) => {
     const { options, then, script, env = {}, stdout, stderr = /^$/, requests } = program
     const endpoint = script === undefined ? undefined : await loopbackReceiver(script)
-    onTestFinished(() => endpoint?.close())
-    const source = `const client = createClient('the key', { endpoint: url, ${options} })\n${then}`
+    const path = mkdtempSync(`${tmpdir()}/headrace-`)
+    onTestFinished(() => (rmSync(path, { recursive: true }), endpoint?.close()))
+    const source = `const path = ${JSON.stringify(path)}\nconst client = createClient('the key', { endpoint: url, ${options} })\n${then}`
     const ended = await run(source, endpoint?.url ?? 'http://127.0.0.1:9/', env)
     expect(ended).toMatchObject({ stdout, stderr: expect.stringMatching(stderr) })
     if (requests !== undefined) expect(endpoint?.received).toHaveLength(requests)

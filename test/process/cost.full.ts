@@ -2,13 +2,11 @@ import { expect, it } from 'vitest'
 import { sized } from '../support/runs.ts'
 import { runScript } from './command.ts'
 
-const AT_ONCE = sized({ short: 1, full: 8, long: 100 })
-
 /** Status or statuses, and µs for each byte, in a line of the bench. */
 const LINE = /^(.+?) +([\d,]+) +\d+ B +\d+ B gzip +[\d.]+ ms ([\d.]+) µs a byte$/
 
 it('H1, H3, H8 bodies of the largest size cost at most 5 µs a byte, and no process of 512 MB dies', async () => {
-  const args = [String(AT_ONCE)]
+  const args = [String(sized({ short: 1, full: 8, long: 100 }))]
   const { stdout, stderr } = await runScript('../bench/cost.js', args, '--max-old-space-size=512')
   expect(stderr).toBe('')
   const lines = stdout.trim().split('\n')

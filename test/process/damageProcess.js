@@ -6,12 +6,10 @@ import { webhookDestination } from '../../dist/destination/index.js'
 import { loopbackReceiver, seededRandom } from '../../dist/testing/index.js'
 
 const [task, folder, from, to] = process.argv.slice(2)
-const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 const base = join(folder, 'base')
 
 const open = (path, url, clock = systemClock) =>
   webhookDestination({ webhooks: [{ url }] }, { outbox: { path }, logger: false, clock })
-const later = { ...systemClock, now: () => systemClock.now() + 60_000 }
 
 const make = async () => {
   const random = seededRandom(7)
@@ -76,7 +74,7 @@ const inTime = (promise, limit) =>
 const judge = async (path, url) => {
   let destination
   try {
-    destination = open(path, url, later)
+    destination = open(path, url, { ...systemClock, now: () => systemClock.now() + 60_000 })
   } catch (error) {
     return error.name === 'OutboxError' ? `refused ${error.reason}` : `threw ${String(error)}`
   }
@@ -97,7 +95,7 @@ const damage = async () => {
     const path = join(folder, String(at))
     mkdirSync(path)
     writeFileSync(join(path, 'data.mdb'), bytes)
-    say(at, await judge(path, receiver.url))
+    writeSync(1, `${at} ${await judge(path, receiver.url)}\n`)
     rmSync(path, { recursive: true, force: true })
   }
   await receiver.close()

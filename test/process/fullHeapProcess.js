@@ -6,7 +6,6 @@ import { createCollector } from 'headrace/collector'
 import { webhookDestination } from 'headrace/destination'
 
 const CONNECTIONS = 8
-const MAX_REQUESTS = 4_000
 const call = { type: 'track', userId: 'u', event: 'Seen' }
 const calls = {
   tiny: { type: 'page', userId: 'u' },
@@ -42,17 +41,16 @@ if (room === 'destination') {
   const body = Buffer.from(`{"writeKey":"k","batch":[${Array(perRequest).fill(message).join(',')}]}`)
   const isGzip = room === 'gzip'
   const headers = { 'Content-Type': 'application/json', ...(isGzip && { 'Content-Encoding': 'gzip' }) }
-  const bytes = isGzip ? gzipSync(body) : body
   const post = () =>
     new Promise((resolve, reject) => {
       const sent = request({ port: to, method: 'POST', path: '/v1/batch', headers }, (response) =>
         response.resume().on('end', () => resolve(response.statusCode)),
       )
-      sent.on('error', reject).end(bytes)
+      sent.on('error', reject).end(isGzip ? gzipSync(body) : body)
     })
   let refused = 0
   const keepPosting = async () => {
-    for (let at = 0; refused < CONNECTIONS && at < MAX_REQUESTS; at++) {
+    for (let at = 0; refused < CONNECTIONS && at < 4_000; at++) {
       const status = await post()
       count(status)
       if (status !== 200) refused++

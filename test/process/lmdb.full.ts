@@ -112,9 +112,8 @@ const survives = async (path: string, command: string, args: ReadonlyArray<strin
 it('a full disk: it refuses new items where a write fails, and ends those that it has', async () => {
   const path = newFolder()
   // No file may grow beyond 4 MiB. The signal that says so is ignored, so the write fails.
-  const limited = `trap '' XFSZ; ulimit -f 8192; exec "$@"`
-  const args = ['-c', limited, 'sh', process.execPath, CHILD, 'fill', path]
-  const { refusals } = await survives(path, 'sh', args)
+  const script = `trap '' XFSZ; ulimit -f 8192; exec "$@"`
+  const { refusals } = await survives(path, 'sh', ['-c', script, 'sh', process.execPath, CHILD, 'fill', path])
   expect(refusals).toEqual([expect.stringContaining(`${path} could not write (is its disk full?)`)])
 })
 

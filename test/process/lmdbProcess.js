@@ -6,7 +6,6 @@ const [task, path, number] = process.argv.slice(2)
 const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
 const codec = { toText: (item) => item, fromText: (text) => text, sizeOf: (item) => item.length }
 const textOf = (key) => `${key} ${'é'.repeat(key.length * 40)}`
-const keyOf = (item) => item.split(' ')[0]
 const open = (more = {}) => lmdbOutbox({ path, codec, keepDead: 1_000_000, ...more })
 const delivered = (entry) => ({
   entry,
@@ -43,7 +42,7 @@ const tasks = {
     for (let at = 0; at < ending.length; at += 100)
       await Promise.all(ending.slice(at, at + 100).map((entry) => outbox.ack([delivered(entry)])))
     await outbox.close()
-    const ended = ending.map(({ item }) => keyOf(item))
+    const ended = ending.map(({ item }) => item.split(' ')[0])
     say(JSON.stringify({ accepted, waiting, refusals: [...refusals], ended, unhandled }))
   },
 

@@ -1,13 +1,12 @@
 /** The messages of the pipeline tests: each is told by its name, and says the same whenever it is made. */
 export const nameOf = (number) => `e${number}`
-const FIRST = Date.UTC(2026, 0, 1)
 
 /** The call of a name. Its properties are as long as its number says, and not all of them are ASCII. */
 export const callOf = (name) => {
   const number = Number(name.slice(1))
   return {
     ...{ type: 'track', userId: `u${number % 50}`, event: name, messageId: `m-${name}` },
-    timestamp: new Date(FIRST + number).toISOString(),
+    timestamp: new Date(Date.UTC(2026, 0, 1) + number).toISOString(),
     properties: { total: number / 7, note: 'é"\u2028 '.repeat(number % 40) },
   }
 }

@@ -7,10 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Subject, pipe } from 'rxjs'
 import { WINDOW, callOf, keyOf } from './messages.js'
 
-const CALLERS = 32
-/** The host of a client asks from time to time whether its calls are stored. */
-const CALLS = 25
-
 const [kind, path, url] = process.argv.slice(2)
 const tell = (said) => writeSync(1, `${JSON.stringify(said)}\n`)
 const tellOutcomes = ({ outcomes$ }) =>
@@ -40,8 +36,7 @@ const share = async () => {
 const isShared = path.startsWith('postgres:')
 if (isShared) await share()
 // Without its server it would wait for ever once the test is gone.
-const parent = process.ppid
-setInterval(() => process.ppid !== parent && process.exit(1), 1_000).unref()
+setInterval((parent) => process.ppid !== parent && process.exit(1), 1_000, process.ppid).unref()
 
 const sendByDestination = async () => {
   const { webhookDestination } = await import('../../dist/destination/index.js')
@@ -70,7 +65,7 @@ const sendByDestination = async () => {
       else if (answer.left._tag !== 'Closed') tell({ t: 'refused', name, why: answer.left._tag })
     }
   }
-  await Promise.all(Array.from({ length: CALLERS }, call))
+  await Promise.all(Array.from({ length: 32 }, call))
   await destination.idle()
   return destination.close()
 }
@@ -96,7 +91,8 @@ const sendByClient = async () => {
     isClosing = true
     void client.close({ timeout: Infinity })
   })
-  for await (const some of groups(CALLS)) {
+  // The host asks from time to time whether its calls are stored.
+  for await (const some of groups(25)) {
     if (isClosing) break
     for (const name of some) {
       tell({ t: 'offered', name })

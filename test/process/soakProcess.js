@@ -9,7 +9,6 @@ import { exponential } from '../../dist/policy/index.js'
 import { loopbackReceiver, seededRandom } from '../../dist/testing/index.js'
 
 const [path, count, seed] = process.argv.slice(2)
-const events = Number(count)
 const random = seededRandom(Number(seed))
 
 let shift = 0
@@ -67,7 +66,7 @@ const client = createClient('wk', { endpoint, outbox, logger: false, clock, retr
 const outcomes = {}
 client.outcomes$.subscribe(({ _tag }) => (outcomes[_tag] = (outcomes[_tag] ?? 0) + 1))
 
-for (let at = 0; at < events; at++) {
+for (let at = 0; at < Number(count); at++) {
   const call = {
     userId: `u${at % 97}`,
     event: 'Ordered',

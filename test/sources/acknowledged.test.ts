@@ -105,8 +105,7 @@ describe('acknowledged', () => {
     await all(acknowledged([1, 2, 3], { ...answers, ack, item }, deliver(memory())))
     const { reject: _, ...others } = answers
     await all(acknowledged([3], { ...others, item }, deliver(memory())))
-    const fails = mergeMap(throwing('pipeline'))
-    await expect(all(acknowledged([4], answers, fails))).rejects.toThrow('pipeline')
+    await expect(all(acknowledged([4], answers, mergeMap(throwing('pipeline'))))).rejects.toThrow('pipeline')
     const full = { ...answers, window: 1, extend: throwing('more'), extendEvery: 9_000 }
     const loses = map((each: object) => ({ ...each }))
     const source = { [Symbol.iterator]: () => ({ next: () => ({ value: 5 }), return: oops }) }
@@ -135,6 +134,16 @@ describe('acknowledged', () => {
     await clock.advance(10_000)
     expect(told).toEqual([expect.stringMatching(/standstill: .* 10 s; 1 calls of ack.*, 0 messages.* hangs/)])
     hanging.unsubscribe()
+    for (const window of [1, 2]) {
+      const source = async function* () {
+        yield 2
+        await new Promise(() => undefined)
+      }
+      const loses = map((each: object) => ({ ...each }))
+      const cut = acknowledged(source(), { ...answers, nak: ack, window }, loses).subscribe()
+      await turns().then(() => cut.unsubscribe())
+      expect([clock.pending(), told.length]).toEqual([0, 1])
+    }
   })
 
   it('reports a standstill once, and none while messages are answered or none is there', async () => {

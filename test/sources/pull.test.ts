@@ -60,7 +60,6 @@ it('fails with the pipeline, with an error in a callback, and with a source that
 
 it('reports an error of return, and an item or an error that came after the unsubscribe', async () => {
   const told: LogEvent[] = []
-  const clock = virtualClock({ start: 5 })
   let answer: (step: IteratorResult<string> | Promise<never>) => void = () => undefined
   const source: AsyncIterable<string> = {
     [Symbol.asyncIterator]: () => ({
@@ -68,7 +67,7 @@ it('reports an error of return, and an item or an error that came after the unsu
       return: () => Promise.reject(new Error('oops')),
     }),
   }
-  const options = { clock, onEvent: (event: LogEvent) => told.push(event) }
+  const options = { clock: virtualClock({ start: 5 }), onEvent: (event: LogEvent) => told.push(event) }
   const identity = map((item: string) => item)
   for (const step of [() => ({ done: false, value: 'late' }) as const, () => Promise.reject(new Error())]) {
     pull(source, identity, options).subscribe().unsubscribe()

@@ -56,8 +56,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
   const { path, env, meta } = store
   const nearlyFull = `the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`
   const { inTime } = storeLimit(timeout)
-  const stored = (): Counts => countersIn(store) ?? { ...NO_COUNTERS }
-  let counters = stored()
+  let counters: Counts = countersIn(store) ?? { ...NO_COUNTERS }
   let isEnded = false
   let hung: Error | undefined
   const isHung = (): boolean => hung !== undefined
@@ -115,8 +114,8 @@ export const groupCommit = (store: Store, timeout?: number) => {
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
       env.resetReadTxn()
-      // A commit that failed may still be on the disk.
-      if (!isHung()) counters = stored()
+      // A commit that failed may still be on the disk. After a failed write of the last page no read works.
+      if (!isHung()) counters = countersIn(store) ?? counters
       return left(new ShownError(`the outbox in ${path} could not write (is its disk full?): ${cause}`))
     }
     return right(written())

@@ -130,9 +130,8 @@ export const storedEntries = <A>(
     // The size in a damaged record may be any number.
     const place = lease(number, retryKey, Math.min(sizeIn(copy), copy.length))
     place.settling = commits.write(1, false, (counters, removed) => {
-      const record = encodeCorrupt(copy, now())
+      addDead(counters, removed, encodeCorrupt(copy, now()))
       remove(counters, place)
-      addDead(counters, removed, record)
       return () => {
         leased.delete(number)
         callSafely(onCorrupt, { id: String(number), raw: rawOf(copy) }, constVoid)
@@ -171,13 +170,9 @@ export const storedEntries = <A>(
 
   const nextRetry = (): RetryKey | undefined => {
     if (firstRetry !== 'unknown') return firstRetry
-    firstRetry = undefined
-    for (const key of retries.getKeys({ start: retriesFrom })) {
-      if (leased.has(key[1])) continue
-      firstRetry = retriesFrom = key
-      break
-    }
-    return firstRetry
+    for (const key of retries.getKeys({ start: retriesFrom }))
+      if (!leased.has(key[1])) return (firstRetry = retriesFrom = key)
+    return (firstRetry = undefined)
   }
 
   /** An entry is leased no more. `key`: its place among the retries, if it was put back. */
@@ -240,7 +235,7 @@ export const storedEntries = <A>(
     const last = commits.counters().lastDead
     const ids: string[] = []
     for (let after = 0; after < last;) {
-      const page = listDead(after, DEAD_CHUNK)
+      const page = listDead(after, DEAD_CHUNK, MAX_AHEAD_BYTES)
       const chosen = page.filter((each) => Number(each.id) <= last && matches(each))
       after = Number(page.at(-1)?.id ?? last)
       if (chosen.length === 0) continue
@@ -260,9 +255,15 @@ export const storedEntries = <A>(
     }
     return ids
   }
-  const listDead = (after: number, limit: number): ReadonlyArray<DeadLetter<A>> => {
-    const range = commits.isEnded() ? [] : dead.getRange({ start: after + 1, limit })
-    return Array.from(range, ({ key, value }) => decodeDeadLetter(codec, key, value))
+  const listDead = (after: number, limit: number, maxBytes = Infinity): ReadonlyArray<DeadLetter<A>> => {
+    const page: Array<DeadLetter<A>> = []
+    let bytes = 0
+    for (const { key, value } of commits.isEnded() ? [] : dead.getRange({ start: after + 1, limit })) {
+      page.push(decodeDeadLetter(codec, key, value))
+      bytes += value.length
+      if (bytes > maxBytes) break
+    }
+    return page
   }
 
   const deadLetters: DeadLetters<A> = {
@@ -357,7 +358,8 @@ export const storedEntries = <A>(
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (place, { entry, due }) => {
         const wanted = Number.isNaN(due) ? now() : Math.max(due, FIRST_KEY[0])
-        const key: RetryKey = [Math.min(wanted, now() + MAX_WAIT_MS), place.number]
+        // lmdb has another key for -0.
+        const key: RetryKey = [Math.min(wanted, now() + MAX_WAIT_MS) + 0, place.number]
         const record = recordOf(place)
         const tried = record && withAbout(record, aboutRetry(entry))
         return () => {

@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import { left, right, valueOr, type Either } from '../../core/either.ts'
 import { codeOf } from '../../core/failure.ts'
+import { isRecord } from '../../core/json.ts'
 import { nodeFs } from './fileCheck.ts'
 
 /**
@@ -87,8 +88,8 @@ const tryLock = (file: string, text: string, now: number): Either<string, () => 
       removeStale(file, found.text)
       return undefined
     }
-    // A full disk may leave a file without content.
-    nodeFs().rmSync(file, { force: true })
+    // A full disk may leave a file without content. One that was not opened may be another process's.
+    if (isRecord(error) && error['syscall'] !== 'open') nodeFs().rmSync(file, { force: true })
     throw error
   }
 }
