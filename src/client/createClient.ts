@@ -29,7 +29,7 @@ import { encoder, isMessage, storedMessages, type CallType, type Message, type S
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
 
 const COMMA = 1
-const CLOSING: Verdict = left(retryable('held', { detail: 'the client is closing; no request was sent' }))
+const CLIENT_CLOSING: Verdict = left(retryable('held', { detail: 'the client is closing; no request was sent' }))
 
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
@@ -159,7 +159,7 @@ export const createClient = <E extends EventTypes = EventTypes, T extends Traits
 
   const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     work.flush('end')
-    const result = await closeRelay(work, within, timeout, () => (stopped = CLOSING), isExit)
+    const result = await closeRelay(work, within, timeout, () => (stopped = CLIENT_CLOSING), isExit)
     if (settings.sink === undefined)
       await life.closeInTime('sink', timeout, () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await life.closeInTime('outbox', timeout, () => outbox.close({ timeout }))

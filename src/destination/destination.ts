@@ -32,8 +32,7 @@ export interface DestinationOptions
   /**
    * Keeps the order of events with the same key: each one is sent after the outcome of the one before it.
    * Events behind another are held in memory. `send` calls it once, and its answer is stored with the event.
-   * If it throws, that event is sent without order. The event shares its data with the call. Default: no
-   * order.
+   * If it throws, that event has no order. The event shares its data with the call. Default: no order.
    */
   readonly orderBy?: (event: Event) => string
   /** Accepted events that have not ended. Default 100,000. */
@@ -95,8 +94,7 @@ export interface Destination extends AsyncDisposable, HostedPart {
   /**
    * Adds an event in a transaction of the host: it is delivered if that commits, and leaves nothing if it
    * rolls back. `Left` comes before any statement; an error of the client is thrown as it is. It counts and
-   * logs nothing here: the process that delivers the event does. A TypeError if the outbox has no
-   * transactions.
+   * logs nothing here: the process that delivers the event does. TypeError: the outbox cannot.
    */
   readonly sendIn: (client: TransactionClient, event: Call) => Promise<Either<Refusal, Accepted>>
   /** Resolves when there is room for one more event, or when it is closed. Callers continue in order. */

@@ -162,10 +162,7 @@ const combine = <A>(
         else cancels.push(cancel)
       }
 
-      /**
-       * A sink may answer at once, and so call this again. Nothing is emitted until all permitted ones are
-       * asked.
-       */
+      /** A sink that answers at once calls this again. Nothing is emitted until all permitted are asked. */
       const proceed = drainLoop(() => {
         for (let each = open[asked]; each !== undefined && !isOver; each = open[asked]) {
           // In turn: only when the one before it has failed.

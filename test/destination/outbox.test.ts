@@ -61,9 +61,7 @@ it.each([{}, { orderBy: ({ type }: Event) => type }])('sendIn over a host outbox
   }
   const destination = webhookDestination(nowhere, { outbox, ...order, logger: false })
   const sendIn = async (id: string) => destination.sendIn(() => undefined, track(id))
-  expect(await destination.sendIn(() => undefined, {} as never)).toMatchObject({
-    left: { _tag: 'Invalid' },
-  })
+  expect(await destination.sendIn(() => undefined, {} as never)).toMatchObject({ left: { _tag: 'Invalid' } })
   expect(await sendIn('m1')).toEqual(right({ id: 'm1' }))
   expect(await sendIn('m2')).toMatchObject({ left: { _tag: 'Full', input: track('m2') } })
   destination.disable()

@@ -264,9 +264,7 @@ test('types: the item is inferred, and a forgotten return does not compile', () 
 
   sink('either', async (n: number): Promise<Verdict> => (n > 0 ? delivered : left(refused('no'))))
   // @ts-expect-error a delivery without an end would count as delivered
-  sink('forgotten', (p: Payload<Event>, { signal }) => {
-    void producer.send(bodyOf(p, 0), { signal })
-  })
+  sink('forgotten', (p: Payload<Event>, { signal }) => void producer.send(bodyOf(p, 0), { signal }))
   // @ts-expect-error an Either at once must be a verdict
   sink('wrong', () => left('no'))
   expectTypeOf(subscribeTo(kafka)).parameter(0).toEqualTypeOf<Payload<Event>>()

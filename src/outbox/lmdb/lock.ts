@@ -18,7 +18,7 @@ const WRITING_MS = 10_000
 const starting = (file: string): string =>
   `by a process that is starting: try again (if there is none, delete ${file})`
 
-interface Holder {
+interface LockHolder {
   readonly pid: number
   /** When the process started, in the units of the system; undefined where the system does not say. */
   readonly started?: string | undefined
@@ -37,7 +37,7 @@ const statOf = (pid: number): ReadonlyArray<string> | undefined =>
     return [fields[0] ?? '', fields[19] ?? '']
   })
 
-const isRunning = ({ pid, started }: Holder): boolean => {
+const isRunning = ({ pid, started }: LockHolder): boolean => {
   try {
     process.kill(pid, 0)
   } catch (error) {
@@ -49,14 +49,14 @@ const isRunning = ({ pid, started }: Holder): boolean => {
 }
 
 /** The text of a lock file, and its process, if it is one that may be running. */
-const readLock = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
+const readLock = (file: string): { readonly text: string; readonly holder: LockHolder | undefined } => {
   const text = nodeFs().readFileSync(file, 'utf8')
   // Written by `lock`; a missing time is only missing in a message.
-  const found = valueOr(undefined, () => JSON.parse(text) as Holder | null)
+  const found = valueOr(undefined, () => JSON.parse(text) as LockHolder | null)
   return { text, holder: Number(found?.pid) > 0 ? (found ?? undefined) : undefined }
 }
 
-const holderText = ({ pid, since }: Holder, file: string): string => {
+const holderText = ({ pid, since }: LockHolder, file: string): string => {
   const thread = '(a worker thread that ended without a close keeps it until the process ends)'
   if (pid === process.pid) return `by this process, since ${since}: close it first, or share it ${thread}`
   const stale = `(if it is no process of headrace, delete ${file})`

@@ -121,7 +121,7 @@ begin
 end $$;
 
 -- Leases retries that are due, then new items. The last row has the id -1 and the due time of the next retry.
--- No row: the worker is gone, or has another generation. The bounds "from" skip index entries of rows that were leased before.
+-- No row: there is no worker of this generation. The bounds "from" skip entries of rows that were leased.
 create or replace function ${schema}.lease(
   q text, me bigint, gen bigint, at bigint, retries int, news int, due_from bigint, id_from bigint)
 returns table (id bigint, due bigint, about text, item text, keyed boolean) ${STEADY_PLAN} ${IN_TIME} as $$
