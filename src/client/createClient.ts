@@ -29,7 +29,7 @@ import { encoder, isMessage, storedMessages, type CallType, type Message, type S
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
 
 const COMMA = 1
-const CLIENT_CLOSING: Verdict = left(retryable('held', { detail: 'the client is closing; no request was sent' }))
+const CLIENT_CLOSING: Verdict = left(retryable('held', { detail: 'the client is closing; it was not sent' }))
 
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
