@@ -60,7 +60,9 @@ describe('a codec and its schema agree', () => {
     const numRuns = codec === Event || codec === WireBody ? runs(10) : runs()
     const written = (value: unknown): boolean => judge(plain(codec.encode(value))) || judge(plain(value))
     fc.assert(
-      fc.property(valid, (value) => void expect([codec.is(value), written(value)]).toEqual([true, true])),
+      fc.property(valid, (value) => {
+        expect([codec.is(value), written(value)]).toEqual([true, true])
+      }),
       { numRuns },
     )
     const overrides = values === undefined ? [] : [[codec, values] as const]
