@@ -30,7 +30,7 @@ const overServer = <A>(inner: Outbox<A>, clock: VirtualClock, called: () => void
   return {
     ...inner,
     enqueue: (items) => enqueue.ask(items, items.length),
-    ack: (list) => ack.ask(list, list.length),
+    ack: (list) => ack.ask(list, list.length).then(() => undefined),
     lease: (...given) => lease.ask([given]),
   }
 }
