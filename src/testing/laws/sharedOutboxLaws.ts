@@ -119,14 +119,14 @@ const playShared = async (
   for (let index = 0; index < RELAYS; index++) relays.push(await start(index))
   for (const [n, each] of items.entries()) clock.schedule(each.at, () => void relays[each.relay]?.offer(n))
   for (const each of crashes) clock.schedule(each.at + DELIVERY / 2, () => relays[each.relay]?.crash())
-  const ask = async (allEnded: () => Promise<void>): Promise<void> => {
+  const last = relays.at(-1)?.outbox
+  const ask = async (): Promise<void> => {
     const wait = { before: [...accepted], endedAt: Infinity }
     waits.push(wait)
-    await allEnded()
+    await last?.allEnded?.()
     wait.endedAt = clock.monotonic()
   }
-  const { allEnded } = relays.at(-1)?.outbox ?? {}
-  for (const each of allEnded ? asks : []) clock.schedule(each, () => allEnded && void ask(allEnded))
+  for (const each of last?.allEnded ? asks : []) clock.schedule(each, () => void ask())
   const step = settle === undefined ? RUN_TIME : 1_000
   for (let passed = 0; passed < RUN_TIME; passed += step) {
     await clock.advance(step)
