@@ -296,14 +296,14 @@ export const openQueue = async (
   queue: string,
   kind: string,
   owner: string | undefined,
-  isOrdered: boolean,
 ): Promise<void> => {
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
   const { version = 0, encoding = '', isolation = '' } = (await asked(ask('version')))[0] ?? {}
   if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
   if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
-  if (isOrdered && !isolation.startsWith('read '))
+  // With the snapshot of its start a release would not see what ended before it got its lock.
+  if (!isolation.startsWith('read '))
     throw unopened(`its pool has default_transaction_isolation ${isolation}: give one with READ COMMITTED`)
   if (encoding !== 'UTF8') throw unopened(`its database has the encoding ${encoding}: make one with UTF8`)
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))
