@@ -558,13 +558,20 @@ describe('PostgreSQL', async () => {
 
   test('a schema is migrated again beside an open transaction that adds, and nothing waits', async () => {
     const [outbox, client] = [await open(), await pool.connect()]
+    onTestFinished(() => client.release(true))
     await client.query('begin')
     await outbox.enqueueIn(client, ['a'])
     await migrate(pool, { schema })
     expect(await outbox.enqueue(['b'])).toMatchObject([{ right: { item: 'b' } }])
     expect(outbox.stats()).toMatchObject({ waiting: 2 })
     await client.query('rollback')
-    client.release()
+    // A version before lacked a column: its table is changed at once, or not.
+    const own = newSchema()
+    await client.query(`${schemaSql(own)}; alter table ${own}.worker drop column generation`)
+    await client.query(`begin; select from ${own}.worker`)
+    const limit = `select set_config('statement_timeout', '2s', true);`
+    const again = pool.query(limit + schemaSql(own).replaceAll("'3s'", "'50ms'"))
+    await expect(again).rejects.toThrow('a dump, or another long transaction, holds a table')
   })
 
   test('a lease and an ack read few pages, whatever was planned before and the statistics say', async () => {

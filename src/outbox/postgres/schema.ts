@@ -52,9 +52,12 @@ export const schemaSql = (schema = 'headrace'): string => {
   const giveTurns = `update ${schema}.item i set turn = true from unnest(keys) k where not i.turn and i.id = (
       select e.id from ${schema}.item e
       where e.queue = q and e.key <= k and (e.key, e.id) > (k, 0) order by e.key, e.id limit 1);`
-  // "If not exists" would wait for transactions that add items, and all others would wait behind it.
-  const unless = (found: string, make: string): string =>
-    `do $$ begin if not exists (${found}) then ${make}; end if; end $$;`
+  // "If not exists" would wait for transactions that add items, and all others would wait behind it: a
+  // statement that must wait, for a dump too, gives up after 3 s.
+  const unless = (found: string, make: string): string => `do $$ begin if not exists (${found}) then
+    perform set_config('lock_timeout', '3s', true); ${make}; end if;
+    exception when lock_not_available then
+      raise exception 'a dump, or another long transaction, holds a table: migrate when it has ended'; end $$;`
   const index = (name: string, on: string): string =>
     unless(
       `select where pg_catalog.to_regclass('${schema}.${name}') is not null`,
