@@ -71,6 +71,11 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     }
     return found
   }
+  /** The server has no such generation: the worker was ended, or a failover lost the last commits. */
+  const outdated = () => {
+    isUnsure = true
+    return holders.run(renew)
+  }
   /** Makes the worker ready for a statement that leases. */
   const prepare = async (): Promise<void> => {
     if (!holders.isBusy() && !isUnsure && me.isSure()) return
@@ -88,7 +93,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       }
     })
   }
-  /** Runs a statement that leases. If the holder is another one later, what it leased is free again. */
+  /** Runs a statement that leases or puts back. If the holder is another one later, what it leased is free again. */
   const leasing = async <T>(statement: (holder: Holder) => Promise<T>) => {
     await prepare()
     const holder = me.holder()
@@ -113,9 +118,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       )
       if (by !== me.holder()) continue
       if (rows.length === 0) {
-        // Its generation is another one after a failover to a server that lacks the last commits.
-        isUnsure = true
-        await holders.run(renew)
+        await outdated()
         continue
       }
       const { due: next } = rows.at(-1) ?? {}
@@ -152,6 +155,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   return {
     leased,
     leasing,
+    outdated,
     lease: (limits: LeaseLimits) => {
       const { count, retriesOnly = false } = limits
       if (isEnded || count <= 0) return []

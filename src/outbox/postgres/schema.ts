@@ -198,12 +198,17 @@ begin
   ${giveTurns}
 end $$;
 
--- Puts leased items back until they are due.
-create or replace function ${schema}.nack(mine bigint[], ids bigint[], dues bigint[], abouts text[])
-returns void ${STEADY_PLAN} ${IN_TIME} as $$
+-- Puts leased items back until they are due, if the worker has this generation: one that runs after it was
+-- repeated would put back what is leased anew.
+create or replace function ${schema}.nack(
+  me bigint, gen bigint, ids bigint[], dues bigint[], abouts text[])
+returns table (alive boolean) ${STEADY_PLAN} ${IN_TIME} as $$
 begin
+  perform from ${schema}.worker w where w.id = me and w.generation = gen for key share;
+  alive := found;
   update ${schema}.item i set due = k.due, about = k.about, worker = null
-  from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
+  from unnest(ids, dues, abouts) k (id, due, about) where alive and i.id = k.id and i.worker = me;
+  return next;
 end $$;
 
 -- Renews a worker, ends the leases of those whose time is over, and gives turns. Answers whether it is alive,
