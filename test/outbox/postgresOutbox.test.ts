@@ -215,6 +215,23 @@ describe('PostgreSQL', async () => {
     expect(await rows(`select id from headrace.worker where queue = 'retired'`)).toHaveLength(1)
   })
 
+  test('a worker is renewed beside a release that is not answered', async () => {
+    const clock = virtualClock()
+    const { view } = virtualPool(pool, clock, new Set(), (text) =>
+      /enqueue/.test(text) ? 'loses' : undefined,
+    )
+    const query: typeof view.query = (asked) => {
+      const isRelease = asked.text.includes('.free(') && asked.values?.[2] !== null
+      return isRelease ? new Promise(constVoid) : view.query(asked)
+    }
+    const outbox = await open({ pool: { ...view, query }, queue: 'renewed' }, { clock })
+    await expect(outbox.enqueue(['a'])).rejects.toThrow('broke')
+    await outbox.enqueueIn(pool, ['b'])
+    for (let n = 0; n < 10; n++) await clock.advance(10_000)
+    const alive = `select id from headrace.worker where queue = 'renewed' and expires > $1`
+    expect(await rows(alive, [clock.now()])).toHaveLength(1)
+  })
+
   test.each(['answered', 'under way'])('a repeated nack leaves a newer lease alone: %s', async (how) => {
     let isCut = false
     let answers = (): void => undefined

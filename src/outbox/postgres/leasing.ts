@@ -202,9 +202,12 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     look,
     /** Runs a task beside no lease. */
     alone: fetches.run,
+    /** Does not wait for a release, whose connection may be dead: the worker's time would be over. */
     renew: async () => {
-      if (isUnsure) await prepare()
-      return holders.run(renew)
+      const found = await me.renew()
+      if (!found.alive) await holders.run(renew)
+      if (isUnsure) prepare().catch(constVoid)
+      return found
     },
     /** The relay asks for no more: entries that it has not asked for become free, for all processes. */
     freeReady: (): Promise<never[]> =>
