@@ -35,7 +35,7 @@ export const brokenConnections = (seed: number): Faults => {
     const isEviction = text.includes('offset $2')
     if (isClose || isEviction || random() > 1 / 8) return undefined
     if (!/\.(lease|ack|nack|renew|free)\(|into \w+\.worker/.test(text) || random() < 1 / 2) return 'breaks'
-    return text.includes('.nack(') || random() < 1 / 2 ? 'loses' : Math.ceil(3 * random())
+    return random() < 1 / 2 ? 'loses' : Math.ceil(3 * random())
   }
 }
 

@@ -65,9 +65,9 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
           ended.push(...mine.map(({ outcome }) => outcome))
           return inner.ack(mine)
         }),
-      allEnded: async () => {
+      async allEnded() {
         const waiting = new Set(held.rows.map(({ entry }) => entry.id))
-        while (held.rows.some(({ entry }) => waiting.has(entry.id)))
+        while (this.stats().waiting > 0 && held.rows.some(({ entry }) => waiting.has(entry.id)))
           await new Promise<void>((resolve) => clock.schedule(100, resolve))
       },
       nextDue: (retriesOnly) => (isAlive ? inner.nextDue(retriesOnly) : undefined),

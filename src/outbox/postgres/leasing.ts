@@ -68,6 +68,11 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     }
     return found
   }
+  /** The server has no such generation: the worker was ended, or a failover lost the last commits. */
+  const outdated = () => {
+    isUnsure = true
+    return holders.run(renew)
+  }
   /** Makes the worker ready for a statement that leases. */
   const prepare = async (): Promise<void> => {
     if (!holders.isBusy() && !isUnsure && me.isSure()) return
@@ -85,7 +90,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       }
     })
   }
-  /** Runs a statement that leases. If the holder is another one later, what it leased is free again. */
+  /** Runs a statement that leases or puts back. If the holder has changed since, what it leased is free. */
   const leasing = async <T>(statement: (holder: Holder) => Promise<T>) => {
     await prepare()
     const holder = me.holder()
@@ -110,9 +115,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       )
       if (by !== me.holder()) continue
       if (rows.length === 0) {
-        // Its generation is another one after a failover to a server that lacks the last commits.
-        isUnsure = true
-        await holders.run(renew)
+        await outdated()
         continue
       }
       const { due: next } = rows.at(-1) ?? {}
@@ -149,6 +152,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   return {
     leased,
     leasing,
+    outdated,
     lease: (limits: LeaseLimits) => {
       const { count, retriesOnly = false } = limits
       if (isEnded || count <= 0) return []
@@ -195,9 +199,12 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     look,
     /** Runs a task beside no lease. */
     alone: fetches.run,
+    /** Does not wait for a release, whose connection may be dead: the worker's time would be over. */
     renew: async () => {
-      if (isUnsure) await prepare()
-      return holders.run(renew)
+      const found = await me.renew()
+      if (!found.alive) await holders.run(renew)
+      if (isUnsure) prepare().catch(constVoid)
+      return found
     },
     /** The relay asks for no more: entries that it has not asked for become free, for all processes. */
     freeReady: (): Promise<never[]> =>

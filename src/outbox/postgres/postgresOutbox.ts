@@ -253,7 +253,7 @@ const postgresOutbox = <A>(
 
   const opened = (): Promise<void> => {
     const open = async (): Promise<void> => {
-      await openQueue(ask, schema, queue, codec.kind ?? 'items', owner, keyOf !== undefined)
+      await openQueue(ask, schema, queue, codec.kind ?? 'items', owner)
       await me.register()
       // Bounds and figures may come later.
       await inTime(backgroundClock, COUNT_TIMEOUT, recount).catch(constVoid)

@@ -66,7 +66,11 @@ create table if not exists ${schema}.worker (
 -- A statement that leases names it, and leases nothing after "free" has raised it.
 do $$ begin if not exists (select from pg_catalog.pg_attribute
   where attrelid = '${schema}.worker'::regclass and attname = 'generation') then
-  alter table ${schema}.worker add generation bigint not null default 0; end if; end $$;
+  -- All workers would wait behind it.
+  set local lock_timeout = '3s';
+  alter table ${schema}.worker add generation bigint not null default 0; end if;
+exception when lock_not_available then
+  raise exception 'a dump, or another long transaction, holds a table: migrate when it has ended'; end $$;
 create table if not exists ${schema}.item (
   id bigint generated always as identity primary key, queue text not null,
   due bigint not null default 0, -- 0: never put back; else milliseconds since 1970 by the server's clock
@@ -190,12 +194,17 @@ begin
   ${giveTurns}
 end $$;
 
--- Puts leased items back until they are due.
-create or replace function ${schema}.nack(mine bigint[], ids bigint[], dues bigint[], abouts text[])
-returns void ${STEADY_PLAN} ${IN_TIME} as $$
+-- Puts leased items back until they are due, if the worker has this generation: one that runs after it was
+-- repeated would put back what is leased anew.
+create or replace function ${schema}.nack(
+  me bigint, gen bigint, ids bigint[], dues bigint[], abouts text[])
+returns table (alive boolean) ${STEADY_PLAN} ${IN_TIME} as $$
 begin
+  perform from ${schema}.worker w where w.id = me and w.generation = gen for key share;
+  alive := found;
   update ${schema}.item i set due = k.due, about = k.about, worker = null
-  from unnest(ids, dues, abouts) k (id, due, about) where i.id = k.id and i.worker = any(mine);
+  from unnest(ids, dues, abouts) k (id, due, about) where alive and i.id = k.id and i.worker = me;
+  return next;
 end $$;
 
 -- Renews a worker, ends the leases of those whose time is over, and gives turns. Answers whether it is alive,
@@ -291,14 +300,14 @@ export const openQueue = async (
   queue: string,
   kind: string,
   owner: string | undefined,
-  isOrdered: boolean,
 ): Promise<void> => {
   const asked = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: unknown) => Promise.reject(explained(error, schema)))
   const { version = 0, encoding = '', isolation = '' } = (await asked(ask('version')))[0] ?? {}
   if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
   if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
-  if (isOrdered && !isolation.startsWith('read '))
+  // With the snapshot of its start a release would not see what ended before it got its lock.
+  if (!isolation.startsWith('read '))
     throw unopened(`its pool has default_transaction_isolation ${isolation}: give one with READ COMMITTED`)
   if (encoding !== 'UTF8') throw unopened(`its database has the encoding ${encoding}: make one with UTF8`)
   const use = () => asked(ask('use', [queue, kind, owner ?? null]))

@@ -71,7 +71,7 @@ export interface Rows {
   readonly enqueue: { readonly id: string; readonly worker: string | null }
   readonly lease: LeasedRow
   readonly ack: { readonly gone: number; readonly size: number; readonly dead: number }
-  readonly nack: unknown
+  readonly nack: { readonly alive: boolean }
   readonly free: unknown
   readonly count: Readonly<{ waiting: string; bytes: number; dead: string; late: boolean; took: number }>
   readonly listDead: DeadRow
@@ -97,7 +97,7 @@ const textsIn = (schema: string): { readonly [N in keyof Rows]: string } => ({
   enqueue: `select * from ${schema}.enqueue($1, $2, $3, $4, $5, $6, $7)`,
   lease: `select * from ${schema}.lease($1, $2, $3, $4, $5, $6, $7, $8)`,
   ack: `select * from ${schema}.ack($1, $2, $3, $4, $5, $6)`,
-  nack: `select from ${schema}.nack($1, $2, $3, $4)`,
+  nack: `select * from ${schema}.nack($1, $2, $3, $4, $5)`,
   free: `select from ${schema}.free($1, $2, $3, $4)`,
   count: `select count(*) as waiting, coalesce(sum(size), 0) as bytes,
     (select count(*) from ${schema}.dead where queue = $1) as dead,

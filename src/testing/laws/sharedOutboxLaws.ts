@@ -119,12 +119,12 @@ const playShared = async (
   for (let index = 0; index < RELAYS; index++) relays.push(await start(index))
   for (const [n, each] of items.entries()) clock.schedule(each.at, () => void relays[each.relay]?.offer(n))
   for (const each of crashes) clock.schedule(each.at + DELIVERY / 2, () => relays[each.relay]?.crash())
-  const { allEnded } = relays.at(-1)?.outbox ?? {}
-  for (const each of asks)
+  const last = relays.at(-1)?.outbox
+  for (const each of last?.allEnded ? asks : [])
     clock.schedule(each, () => {
       const wait = { before: [...accepted], endedAt: Infinity }
-      if (allEnded) waits.push(wait)
-      void allEnded?.().then(() => (wait.endedAt = clock.monotonic()))
+      waits.push(wait)
+      void last?.allEnded?.().then(() => (wait.endedAt = clock.monotonic()))
     })
   const step = settle === undefined ? RUN_TIME : 1_000
   for (let passed = 0; passed < RUN_TIME; passed += step) {
