@@ -41,6 +41,7 @@ const clientOf = (tx: unknown) =>
 const fail = () => Promise.reject(new Error('unknown'))
 const ALL = { count: 100, retries: 100 }
 const ended = (entry: Entry<string>) => ({ entry, outcome: delivered(entry.item, 1, { sink: 's' }) })
+const putBack = (entry: Entry<string>) => ({ entry, due: 1 })
 const failed = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })
 
 type Row = Readonly<Record<string, unknown>>
@@ -73,7 +74,7 @@ describe('PostgreSQL', async () => {
     ['acks', 0, false, async (a, list) => a.ack(list.map(ended))],
     ['acks of a key', 0, true, async (a, list) => a.ack(list.map(ended))],
     ['acks of dead letters', 1, false, async (a, list) => a.ack(list.map(failed))],
-    ['nacks', 2, false, async (a, list) => a.nack(list.map((entry) => ({ entry, due: 5 })))],
+    ['nacks', 2, false, async (a, list) => void (await Promise.allSettled([a.nack(list.map(putBack))]))],
     ['a close', 3, false, (a) => a.close()],
   ]
   describe.each(LATE)('%s that come late', (_, fence, isKeyed, act) => {
@@ -182,7 +183,7 @@ describe('PostgreSQL', async () => {
     await expect(outbox.enqueue(['b'])).rejects.toThrow('cut')
     await expect(outbox.enqueue(['c'])).rejects.toThrow('cut') // The release of "b".
     await outbox.enqueue(['c'])
-    const nacks = before.map((entry) => ({ entry, due: 1 }))
+    const nacks = before.map(putBack)
     await expect(outbox.nack(nacks)).rejects.toThrow('cut')
     await outbox.nack(nacks)
     const mine = (await outbox.lease(Date.now(), ALL)).map(({ item }) => item)

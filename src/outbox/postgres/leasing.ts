@@ -68,16 +68,11 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     }
     return found
   }
-  /** The server has no such generation: the worker was ended, or a failover lost the last commits. */
-  const outdated = () => {
-    isUnsure = true
-    return holders.run(renew)
-  }
   /** Makes the worker ready for a statement that leases. */
   const prepare = async (): Promise<void> => {
     if (!holders.isBusy() && !isUnsure && me.isSure()) return
     await holders.run(async () => {
-      if (!me.isSure()) await renew()
+      if (isUnsure || !me.isSure()) await renew()
       if (!isUnsure) return
       // An answer that is lost from now on needs a new generation once more.
       isUnsure = false
@@ -115,7 +110,8 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
       )
       if (by !== me.holder()) continue
       if (rows.length === 0) {
-        await outdated()
+        // The worker was ended, or a failover lost the last commits.
+        isUnsure = true
         continue
       }
       const { due: next } = rows.at(-1) ?? {}
@@ -152,7 +148,6 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
   return {
     leased,
     leasing,
-    outdated,
     lease: (limits: LeaseLimits) => {
       const { count, retriesOnly = false } = limits
       if (isEnded || count <= 0) return []

@@ -57,7 +57,7 @@ export const resultsOf = <A>(
   ask: AskServer,
   queue: string,
   me: Worker,
-  { leased, leasing, outdated, alone, putBack, turned }: Leasing<A>,
+  { leased, leasing, alone, putBack, turned }: Leasing<A>,
   clock: Clock,
   linger: number,
   ended: (count: number, bytes: number, dead: number) => Promise<void>,
@@ -90,20 +90,17 @@ export const resultsOf = <A>(
     if (!leaseOf.has(nack)) leaseOf.set(nack, lease)
     return lease !== undefined && leaseOf.get(nack) === lease
   }
-  const putBackList = async (given: ReadonlyArray<Nack<A>>): Promise<void> => {
-    const list = given.filter(isSameLease)
-    if (list.length === 0) return
-    let dues: ReadonlyArray<number> = []
-    const [answers] = await leasing(({ id, generation }) => {
-      const mine = list.filter(isSameLease)
-      dues = mine.map(({ due }) => Math.max(1, Math.floor(due + me.ahead())))
+  const putBackList = async (list: ReadonlyArray<Nack<A>>): Promise<void> => {
+    const held = list.filter(isSameLease)
+    if (held.length === 0) return
+    await leasing(async ({ id, generation }) => {
+      const mine = held.filter(isSameLease)
+      const dues = mine.map(({ due }) => Math.max(1, Math.floor(due + me.ahead())))
       const abouts = mine.map(({ entry }) => aboutRetry(entry, me.ahead()) || null)
-      return ask('nack', [id, generation, mine.map(({ entry }) => entry.id), dues, abouts])
+      const [done] = await ask('nack', [id, generation, mine.map(({ entry }) => entry.id), dues, abouts])
+      if (!done?.alive) throw new Error('another process ended this worker')
+      for (const due of dues) putBack(due)
     })
-    for (const due of dues) putBack(due)
-    if (answers[0]?.alive) return
-    await outdated()
-    await putBackList(list)
   }
   const nacks = lingering<Nack<A>>(clock, linger, async (list) => {
     // A running lease may take an entry that an earlier statement put back.
