@@ -44,10 +44,7 @@ const withSecrets = (value: unknown, env: Environment, path: string, faults: Fau
 }
 
 /** The settings in a file, with their secrets, and as they are written there. */
-export interface Config {
-  readonly settings: CollectorSettings
-  readonly written: CollectorSettings
-}
+export type Config = Readonly<Record<'settings' | 'written', CollectorSettings>>
 
 /** @throws UsageError with all faults */
 export const readConfig = (file: string, env: Environment): Config => {

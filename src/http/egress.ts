@@ -155,11 +155,9 @@ export const egressOption: Option<Egress> = option('egress rules', (it) => {
   return isRecord(it) ? decodeOptions(egressRules, it) : left("must be 'network', 'public', or { to, allow }")
 })
 
-const besideSettings = strict({ egress: optional(egressOption) })
-
 /** Decoded settings with the faults of the host's egress rules: for wrong ones the default would count. */
 export const withEgressFaults = <A>(egress: unknown, decoded: Either<ReadonlyArray<Fault>, A>) => {
-  const rules = decodeOptions(besideSettings, { egress })
+  const rules = decodeOptions(strict({ egress: optional(egressOption) }), { egress })
   if (isRight(rules)) return decoded
   return left(isLeft(decoded) ? [...rules.left, ...decoded.left] : rules.left)
 }

@@ -27,13 +27,13 @@ export const closeRelay = async <A, D>(
   const starting = Math.max(0, timeout - LAST_ATTEMPT)
   const ending = LAST_ATTEMPT + Math.min(timeout, LAST_ATTEMPT)
   const stopAt = relay.now() + starting
+  const hasWork = (): boolean => relay.hasWorkBefore(stopAt)
   const isOver = relay.allEnded()
-  const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt) || isOver()
 
   // Retries may be due since the machine slept.
   relay.poll()
-  await relay.until(isWorkDone, starting)
-  if (isOver()) relay.stopStarting()
+  await relay.until(() => !hasWork() || isOver(), starting)
+  if (hasWork() && isOver()) relay.stopStarting()
   // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.
   await relay.until(() => relay.running() === 0, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)))
   relay.stopStarting()

@@ -8,10 +8,7 @@ import type { Ack, Entry, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY, type StoreLimit } from './storeLimit.ts'
 
 /** A list that the store did not take. */
-interface Failed {
-  readonly attempt: (stored: () => void) => void
-  readonly giveUp: () => void
-}
+type Failed = Readonly<{ attempt: (stored: () => void) => void; giveUp: () => void }>
 
 /** Results that must reach the store: each list is repeated until it is there, or is given up. */
 export const storeWrites = <A>(

@@ -10,10 +10,7 @@ import type { Entry, LeaseLimits } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeLimit.ts'
 
 /** Entries that are leased here and in no delivery yet. */
-export interface Line {
-  readonly count: number
-  readonly bytes: number
-}
+export type Line = Readonly<{ count: number; bytes: number }>
 
 /** What a take reads. Stores are asked only where the answer matters, because that costs. */
 export interface Moment {

@@ -6,10 +6,9 @@ import { same, forAll } from '../support/check.ts'
 /** Some counts beside the sizes at which the ring changes: 16 slots at first, and a smaller ring after more than 1,024. */
 const count = fc.oneof(fc.nat({ max: 20 }), fc.constantFrom(15, 16, 17, 1_024, 1_025), fc.nat({ max: 3_000 }))
 const command = fc.record({ do: fc.constantFrom('push', 'shift', 'shift', 'drain'), count })
-const commands = fc.array(command, { maxLength: 20, size: 'max' })
 
 it('queue hands out what an array hands out', () =>
-  forAll(commands, (all) => {
+  forAll(fc.array(command, { maxLength: 20, size: 'max' }), (all) => {
     const real = queue<number | undefined>()
     const held: Array<number | undefined> = []
     let pushed = 0

@@ -266,9 +266,8 @@ const isConsistent = ({ fresh, retries, dead }: Store, counters: Counts): boolea
   const last = (tree: Lmdb.Database<Buffer, number>) => [...tree.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   const numbers = new Set<unknown>()
   const isNew = (number: number): boolean => {
-    const isKnown = numbers.has(number)
-    numbers.add(number)
-    return Number.isSafeInteger(number) && number <= counters.lastItem && !isKnown
+    const known = numbers.size
+    return Number.isSafeInteger(number) && number <= counters.lastItem && numbers.add(number).size > known
   }
   return (
     statsOf(fresh).entryCount + statsOf(retries).entryCount === counters.waiting &&

@@ -136,12 +136,10 @@ const holdsOnce = <A>(calls: ReadonlyArray<Judged>, carries: SinkLawOptions<A>['
 
 const READ = 'delivered by a request that was read: a form or a Request is not, give { carries }'
 
-const MAX_WAIT = 3_600_000
-
 /** The least and the most milliseconds that a Retry-After stands for: an hour is always enough. */
 const waitOf = (header: string | undefined, now: number): readonly [number, number] | undefined => {
   const wait = /^\d+$/.test(header ?? '') ? Number(header) * 1_000 : Date.parse(header ?? '') - now
-  return Number.isNaN(wait) ? undefined : [Math.min(Math.max(0, wait), MAX_WAIT), Math.max(0, wait)]
+  return Number.isNaN(wait) ? undefined : [Math.min(Math.max(0, wait), 3_600_000), Math.max(0, wait)]
 }
 
 const OFFLINE = ['sink/settles', 'sink/one-verdict', 'sink/item-unchanged', 'sink/close']
