@@ -237,6 +237,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const isStoreBusy = () => pass !== 'none' || book.isAsked() || isUnsaved() || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || isOpening() || book.isReporting()
+  const isAddingLast = (): boolean => state !== 'open' && book.isAsked()
   const stopStarting = (): void => {
     state = 'stopped'
     stopOpening()
@@ -268,8 +269,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (putBack(rest)) return
       idle.unsubscribe()
       const mine = [...cut.keys(), ...queued].filter(isLost).map(ackOf)
-      const isAnothers = (inUse.get(outbox) ?? storeChanged) !== storeChanged
-      writes.handBack(mine, isAnothers, (remaining) => {
+      writes.handBack(mine, (inUse.get(outbox) ?? storeChanged) !== storeChanged, (remaining) => {
         stopWaiting()
         book.leased(remaining)
         const unfinished = [...mine, ...remaining.map(ackOf)]
@@ -365,7 +365,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return todo.do !== 'wait' || todo.until < instant
     },
     /** A check whether what a shared outbox held at its first call has ended. Others add more. */
-    allEnded: () => endOfAll(outbox, isOpen, pollNow, storeFailed),
+    allEnded: () => endOfAll(outbox, () => isOpen() && !isAddingLast(), pollNow, storeFailed),
     isSettled: (): boolean => at.running === 0 && !isUnsaved(),
     /** Deliveries that still run, also after their verdict. */
     running: (): number => at.running,
