@@ -94,7 +94,7 @@ export interface Destination extends AsyncDisposable, HostedPart {
   /**
    * Adds an event in a transaction of the host: it is delivered if that commits, and leaves nothing if it
    * rolls back. `Left` comes before any statement; an error of the client is thrown as it is. It counts and
-   * logs nothing here: the process that delivers the event does. TypeError: the outbox cannot.
+   * logs nothing here: the process that delivers the event does. A TypeError if the outbox cannot.
    */
   readonly sendIn: (client: TransactionClient, event: Call) => Promise<Either<Refusal, Accepted>>
   /** Resolves when there is room for one more event, or when it is closed. Callers continue in order. */

@@ -179,7 +179,7 @@ describe('PostgreSQL', async () => {
     await outbox.enqueue(['a'])
     const nacks = (await lease(outbox)).map(putBack)
     cuts.push('enqueue', 'free', 'nack')
-    // Before "c" is the release of "b".
+    // Before "c" what holds "b" is freed.
     for (const item of ['b', 'c']) await expect(outbox.enqueue([item])).rejects.toThrow('cut')
     await outbox.enqueue(['c'])
     await expect(outbox.nack(nacks)).rejects.toThrow('cut')
@@ -191,7 +191,7 @@ describe('PostgreSQL', async () => {
     expect(await rows(`select from headrace.item where queue = 'slow' and worker is null`)).toEqual([])
   })
 
-  test('a worker is renewed beside a release that is not answered', async () => {
+  test('a worker is renewed while the statement that frees is not answered', async () => {
     const clock = virtualClock()
     const loses = (text: string) => (text.includes('enqueue') ? 'loses' : undefined)
     const { view } = virtualPool(pool, clock, new Set(), loses)

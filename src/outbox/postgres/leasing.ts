@@ -194,7 +194,7 @@ export const leasingOf = <A>(ask: AskServer, queue: string, me: Worker, read: Re
     look,
     /** Runs a task beside no lease. */
     alone: fetches.run,
-    /** Does not wait for a release, whose connection may be dead: the worker's time would be over. */
+    /** Does not wait for `free`, whose connection may be dead: the worker's time would be over. */
     renew: async () => {
       const found = await me.renew()
       if (!found.alive) await holders.run(renew)

@@ -98,7 +98,7 @@ export const resultsOf = <A>(
       const dues = mine.map(({ due }) => Math.max(1, Math.floor(due + me.ahead())))
       const abouts = mine.map(({ entry }) => aboutRetry(entry, me.ahead()) || null)
       const [done] = await ask('nack', [id, generation, mine.map(({ entry }) => entry.id), dues, abouts])
-      if (!done?.alive) throw new Error('the leases of this worker were released meanwhile')
+      if (!done?.alive) throw new Error('the leases of this worker were freed meanwhile')
       for (const due of dues) putBack(due)
     })
   }

@@ -63,7 +63,7 @@ create table if not exists ${schema}.queue (queue text primary key, kind text no
 create table if not exists ${schema}.worker (
   id bigint generated always as identity primary key, queue text not null, expires bigint not null
 ) with (fillfactor = 50);
--- A statement that leases names it, and leases nothing after "free" has raised it.
+-- The generation: statements that lease or put back name it, and do nothing after "free" has raised it.
 do $$ begin if not exists (select from pg_catalog.pg_attribute
   where attrelid = '${schema}.worker'::regclass and attname = 'generation') then
   -- All workers would wait behind it.
@@ -306,7 +306,7 @@ export const openQueue = async (
   const { version = 0, encoding = '', isolation = '' } = (await asked(ask('version')))[0] ?? {}
   if (version < SCHEMA_VERSION) throw unopened(`its schema ${schema} is older: run migrate(pool)`)
   if (version > SCHEMA_VERSION) throw unopened(`a newer headrace made its schema ${schema}`)
-  // With the snapshot of its start a release would not see what ended before it got its lock.
+  // With the snapshot of its start "free" would not see what ended before it got its lock.
   if (!isolation.startsWith('read '))
     throw unopened(`its pool has default_transaction_isolation ${isolation}: give one with READ COMMITTED`)
   if (encoding !== 'UTF8') throw unopened(`its database has the encoding ${encoding}: make one with UTF8`)
